@@ -61,7 +61,7 @@ format:  ## Format the code and apply the safe fixes
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-bench:  ## Race with other tools, one table; BENCH=whole, search, judge, local, suppression, risk, linkage, utility, microaggregation, masking, synthesis, private_synthesis, baskets, paths, graphs, relations, persons, roles, queries, parties, tables (of results, and several that join) scale (tables larger than memory) or growth (of time and memory, 10⁵ to 10⁷ rows) for one script
+bench:  ## Race with other tools, one table; BENCH=whole, search, judge, local, suppression, risk, linkage, utility, microaggregation, masking, synthesis, private_synthesis, baskets, paths, graphs, relations, persons, roles, queries, parties, tables (of results, and several that join), engines (random tables and recipes on every engine), scale (tables larger than memory) or growth (of time and memory, 10⁵ to 10⁷ rows) for one script
 	@sh tools/install.sh test
 	@$(BIN)/python benchmarks/$(BENCH).py $(ARGS)
 

@@ -41,6 +41,8 @@ def refused_steps() -> dict[str, str]:
             refused[name] = "always"
         elif "Span.TABLE" in inspect.getsource(span.fget):
             refused[name] = (inspect.getdoc(span) or "").lower()
+        elif "Span.TABLE" in inspect.getsource(step.span_in) and step.span_in is not Step.span_in:
+            refused[name] = " ".join((inspect.getdoc(step.span_in) or "").lower().split())
     return refused
 
 

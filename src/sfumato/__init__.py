@@ -26,6 +26,7 @@ _HOMES = {
     "sfumato.policy.policy": ("Policy",),
     "sfumato.release.attack_run": ("AttackContext", "AttackOptions"),
     "sfumato.release.release": ("Release", "WriteOptions"),
+    "sfumato.release.generalisation": ("Generalisation", "judge_generalisation"),
     "sfumato.release.released_table": ("ReleasedTable", "read_release"),
     "sfumato.interfaces.readers": (
         "read_baskets",
@@ -151,6 +152,7 @@ _HOMES = {
     "sfumato.methods.utility": (
         "Accuracy",
         "Ambiguity",
+        "AssociationLoss",
         "AverageClassSize",
         "Classification",
         "Completeness",
@@ -193,9 +195,12 @@ _HOMES = {
         "like",
         "mask_left",
         "mask_right",
+        "networks",
         "order",
+        "parts",
         "suppress",
         "tree",
+        "web_addresses",
         "read_hierarchy",
         "write_hierarchy",
     ),

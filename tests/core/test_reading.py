@@ -17,7 +17,7 @@ from sfumato.core.encoding import encode
 from sfumato.core.encoding import label as label_of
 from sfumato.core.hierarchy import bind
 from sfumato.core.pair import TablePair
-from sfumato.core.reading import Joint, Rung, read_column
+from sfumato.core.reading import ColumnLevel, Joint, read_column
 from sfumato.core.schema import Attribute, Kind, Missing, Role
 from sfumato.core.step import Goal
 from sfumato.core.table import Table
@@ -316,7 +316,11 @@ def test_a_day_stands_for_the_times_of_that_day_and_for_no_other(seed):
         labels = [shortened(text) for text in written] if level else column.to_list()
         released = pl.Series("t", labels)
         reading = read_column(
-            "t", Attribute((Role.QUASI,), Kind.DATE, hierarchy), column, released, Rung(level, 4)
+            "t",
+            Attribute((Role.QUASI,), Kind.DATE, hierarchy),
+            column,
+            released,
+            ColumnLevel(level, 4),
         )
         assert reading.truthful(np.arange(len(column))).all()
         for code, value in enumerate(reading.values):
@@ -382,6 +386,10 @@ def test_a_code_that_the_order_leaves_out_stands_for_itself():
     )
     several = pl.Series("e", ["1", "1", "2", "2", "9", "3"])
     rare = read_column(
-        "e", joined, several, pl.Series("e", ["1", "1", "2", "2", "other", "other"]), Rung(1, 2)
+        "e",
+        joined,
+        several,
+        pl.Series("e", ["1", "1", "2", "2", "other", "other"]),
+        ColumnLevel(1, 2),
     )
     assert rare.truthful(np.arange(6)).all()

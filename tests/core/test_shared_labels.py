@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.core.hierarchy import Hierarchy, Paths, bind
 from sfumato.core.pair import TablePair, levels_of
-from sfumato.core.reading import Rung, read_column
+from sfumato.core.reading import ColumnLevel, read_column
 from sfumato.core.schema import Attribute, Role
 from sfumato.methods.formulas.binning import binned
 from sfumato.methods.utility.information_loss import Loss
@@ -101,8 +101,8 @@ def test_levels_that_write_a_label_for_different_values_leave_all_of_them_open()
     assert held(anywhere, "x") == set("pqrs") and anywhere.loss[
         anywhere.labels.index("x")
     ] == pytest.approx(3 / 4)
-    assert held(read_column("c", attribute, before, after, Rung(1, 3)), "x") == set("pq")
-    assert held(read_column("c", attribute, before, after, Rung(2, 3)), "x") == set("rs")
+    assert held(read_column("c", attribute, before, after, ColumnLevel(1, 3)), "x") == set("pq")
+    assert held(read_column("c", attribute, before, after, ColumnLevel(2, 3)), "x") == set("rs")
 
 
 def test_an_unchanged_column_stands_on_its_lowest_level():
@@ -120,10 +120,10 @@ def test_a_level_of_a_ladder_with_other_levels_is_not_taken_for_granted():
     ladder = bind(BY_FREQUENCY.hierarchy, list(JOBS), list(JOBS.values()))
     assert ladder.top == 4
     assert [
-        Rung(2, 4).on(ladder),
-        Rung(2, 3).on(ladder),
-        Rung(0, 9).on(ladder),
-        Rung(9, 9).on(ladder),
+        ColumnLevel(2, 4).on(ladder),
+        ColumnLevel(2, 3).on(ladder),
+        ColumnLevel(0, 9).on(ladder),
+        ColumnLevel(9, 9).on(ladder),
     ] == [
         2,
         None,
@@ -135,7 +135,7 @@ def test_a_level_of_a_ladder_with_other_levels_is_not_taken_for_granted():
 def test_columns_that_hold_labels_of_several_levels_stand_on_none():
     place = {"level": 1, "top": 3}
     assert levels_of([{"levels": {"a": place}}, {"levels": {"a": {"level": 2, "top": 3}}}]) == {
-        "a": Rung(2, 3)
+        "a": ColumnLevel(2, 3)
     }
     assert levels_of([{"levels": {"a": place}}, {"columns": ["a"]}]) == {}
     assert (
@@ -144,7 +144,7 @@ def test_columns_that_hold_labels_of_several_levels_stand_on_none():
     )
     blanked = {"columns": ["a"], "suppressed_cells": {"a": 3}}
     noise = {"masked": {"a": "values exchanged"}}
-    assert levels_of([{"levels": {"a": place}}, blanked, noise]) == {"a": Rung(1, 3)}
+    assert levels_of([{"levels": {"a": place}}, blanked, noise]) == {"a": ColumnLevel(1, 3)}
 
 
 @pytest.mark.slow

@@ -255,7 +255,10 @@ CHECKS = (
 
 OPTIMALITY = (
     best(
-        (("methods.steps.recoding.classical", "optimal"),),
+        (
+            ("methods.steps.recoding.classical", "optimal"),
+            ("methods.steps.recoding.global_recoding", "optimal"),
+        ),
         "The node that is taken is the best of all that keep the promises.",
         "tests/methods/steps/recoding/test_optimal.py::test_search_equals_trying_every_node",
         "tests/methods/models/test_reached_by_search.py::test_the_optimum_is_that_of_trying_every_node",

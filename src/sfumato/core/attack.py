@@ -66,7 +66,7 @@ def cut_short(trials: int, requested_trials: int) -> str:
     """What a sentence adds where everybody would have been too much work.
 
     >>> cut_short(20, 500), cut_short(500, 500)
-    (' (a random sample, to bound the work)', '')
+    (' (a random sample, to limit the work)', '')
     """
     if trials >= requested_trials:
         return ""
@@ -77,7 +77,7 @@ def stopped_short(trials: int, requested_trials: int) -> str:
     """What a sentence adds where time ran out, in attacks that then report on a sample.
 
     >>> stopped_short(20, 500), stopped_short(500, 500)
-    (' (a random sample, for want of time)', '')
+    (' (a random sample, because time was short)', '')
     """
     if trials >= requested_trials:
         return ""

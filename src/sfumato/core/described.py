@@ -194,13 +194,17 @@ class Described(Data):
 
     def _type_description(self, name: str) -> Document:
         """What a column's type says of it: its kind and, of ordered categories, their order."""
-        dtype = self.frame.collect_schema()[name]
+        dtype = self.type_of_column(name)
         # Asked first: by type alone ordered categories would pass for nominal.
         if (order := _ordered_categories(self.frame.to_native(), name)) is not None:
             return {"kind": Kind.ORDINAL, "order": order}
         if dtype.is_numeric():
             return {"kind": Kind.NUMERIC}
         return {"kind": Kind.DATE if dtype.is_temporal() else Kind.NOMINAL}
+
+    def type_of_column(self, name: str) -> Any:
+        """The type of a column, as narwhals tells it."""
+        return self.frame.collect_schema()[name]
 
     def with_attribute(self, name: str, attribute: Attribute) -> Self:
         """A dataset in which one column is described otherwise."""

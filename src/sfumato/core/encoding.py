@@ -220,6 +220,15 @@ def require_same_codes(
             )
 
 
+def as_text(column: pl.Series) -> pl.Series:
+    """A column cell by cell as text; spans of time, which frames do not spell, by their labels."""
+    if column.dtype != pl.Duration:
+        return column.cast(pl.String, strict=False)
+    encoded = encode(column)
+    labels = pl.Series(column.name, encoded.labels, dtype=pl.String)
+    return labels.gather(encoded.codes)
+
+
 def encode(column: pl.Series) -> Encoded:
     """Encode a column; labels are sorted, missing (null, NaN) comes last. Row order does not
     matter.

@@ -13,7 +13,12 @@ from sfumato.core.classes import ClassTable, Counts, count_classes, count_rows
 from sfumato.core.consistency import Pairs, origin_of, pair_up
 from sfumato.core.encoding import parts_of, value_counts
 from sfumato.core.model import ClassEvidence, Model, Needs, Verdict, before_masking
-from sfumato.core.population import matched, require_population, weight_column
+from sfumato.core.population import (
+    each_person,
+    matched,
+    require_population,
+    weight_column,
+)
 from sfumato.core.schema import Missing, Role, Schema
 from sfumato.core.step import Span
 from sfumato.errors import ParameterError, SchemaError
@@ -128,6 +133,7 @@ def needed(models: Sequence[Model], schema: Schema) -> Needs:
         pairs=any(needs.pairs for needs in all_needs),
         posteriors=any(needs.posteriors for needs in all_needs),
         weights=any(needs.weights for needs in all_needs),
+        population_counts=population_counts(models),
     )
 
 
@@ -155,6 +161,20 @@ def population_path(models: Sequence[Model]) -> str | None:
             "with one only; keep one"
         )
     return next(iter(paths), None)
+
+
+def population_counts(models: Sequence[Model]) -> str | None:
+    """The column in which the population of these models counts people, or None; they must not name
+    different ones.
+    """
+    columns = dict.fromkeys(
+        model.population_counts for model in models if model.population_counts is not None
+    )
+    if len(columns) > 1:
+        raise ParameterError(
+            f"models name {len(columns)} different columns that count the population; keep one"
+        )
+    return next(iter(columns), None)
 
 
 def gather(
@@ -202,7 +222,8 @@ def gather(
             )
     absent = 0
     if needs.population:
-        classes, absent = matched(classes, require_population(population), dataset.schema, original)
+        everyone = each_person(require_population(population), needs.population_counts)
+        classes, absent = matched(classes, everyone, dataset.schema, original)
     wildcards = wildcard_frequencies(classes, dataset.schema)
     if class_of_row is None:
         pairs = None

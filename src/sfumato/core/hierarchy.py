@@ -510,9 +510,9 @@ def require_single_parents(rows: Sequence[tuple[str, ...]], title: str) -> None:
 
 # Labels that follow from the value and the recipe alone.
 
-PROBES = ("0", "1", "2000-01-01", "A00", "a", "00000")
-"""Values that rules such as intervals, dates and masks know, to ask one how many levels it has
-without any data.
+PROBES = ("0", "1", "2000-01-01", "A00", "a", "00000", "10.0.0.1")
+"""Values that rules such as intervals, dates, masks and networks know, to ask one how many levels
+it has without any data.
 """
 
 

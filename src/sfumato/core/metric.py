@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from sfumato.core.block_html import Reportable
-from sfumato.core.blocks import Block, Cell, TableBlock
+from sfumato.core.blocks import Block, Cell, ChartBlock, TableBlock
 from sfumato.core.consistency import NOBODYS
 from sfumato.core.fields import Document
 from sfumato.core.shape import Shape
@@ -47,6 +47,9 @@ class Measure(Reportable):
         default=None, repr=False, compare=False
     )
 
+    chart: ChartBlock | None = dataclasses.field(default=None, repr=False, compare=False)
+    """A picture of its parts, where there is one."""
+
     @cached_property
     def per_record(self) -> NDArray[np.float64] | None:
         """The part of every released record, or None."""
@@ -58,7 +61,7 @@ class Measure(Reportable):
         """The measure as plain data, without anything per record."""
         plain = {}
         for f in dataclasses.fields(self):
-            if f.name != "parts":
+            if f.name not in ("parts", "chart"):
                 plain[f.name] = getattr(self, f.name)
         extra = {"interval", "raw", "per_column"}
         # An interval is told even where there is none, the others only where they say something.
@@ -76,7 +79,12 @@ class Measure(Reportable):
         rows: list[tuple[Cell, ...]] = [("all", self.value, between, self.raw)]
         rows += [(column, part, None, None) for column, part in self.per_column.items()]
         caption = f"{plain_name(self.name)}: {self.meaning} ({self.better} is better)"
-        return [TableBlock(("column", "value", "between", "raw"), tuple(rows), caption)]
+        blocks: list[Block] = [
+            TableBlock(("column", "value", "between", "raw"), tuple(rows), caption)
+        ]
+        if self.chart is not None:
+            blocks.append(self.chart)
+        return blocks
 
 
 class Metric(abc.ABC):

@@ -18,6 +18,7 @@ from sfumato.core.words import plain_name
 from sfumato.errors import InternalError
 
 if TYPE_CHECKING:
+    import polars as pl
     from numpy.typing import NDArray
 
     from sfumato.core.classes import ClassTable
@@ -64,6 +65,8 @@ class Needs:
     posteriors: bool = False
     weights: bool = False
     unmasked: tuple[str, ...] = ()
+    population_counts: str | None = None
+    """The column of the population table that counts people, where its rows are no persons."""
 
 
 @runtime_checkable
@@ -144,6 +147,25 @@ class Verdict(Reportable):
     missing_rule: str = "category"
     crowd: int | None = None
     of_persons: bool = True
+    class_table: ClassTable | None = dataclasses.field(default=None, repr=False)
+    """The classes that were judged, where a user asked for them; their labels are data."""
+
+    def classes(self) -> pl.DataFrame:
+        """What the promise attains class by class, the failing ones first: the labels of the
+        quasi-identifiers, ``records``, ``attained`` and ``holds``.
+
+        Labels are data of people: for the owner's eyes. Names that a column has already are
+        followed by a ``_``. Promises that judge no classes, and verdicts that were made without
+        keeping them, are refused; ``sf.judge`` keeps them.
+
+        >>> import sfumato as sf
+        >>> verdict = sf.judge(sf.examples.ancona(), "l_diversity:salary,4")[0]
+        >>> verdict.classes().select("records", "attained", "holds").rows()
+        [(3, 3, False), (3, 3, False), (3, 3, False)]
+        """
+        from sfumato.core.class_frames import frame_of_verdict
+
+        return frame_of_verdict(self)
 
     @property
     def of_the_file(self) -> Verdict:
@@ -338,6 +360,11 @@ class Model(Protocol):
         return None
 
     @property
+    def population_counts(self) -> str | None:
+        """The column in which the population counts people; None: a row is a person."""
+        return None
+
+    @property
     def about(self) -> tuple[str, ...]:
         """The sensitive columns that it names."""
         return ()
@@ -348,6 +375,10 @@ class Model(Protocol):
         number.
         """
         return None
+
+    def most_alike(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many of so many records may share one value of the column of :attr:`diversity`."""
+        return records
 
     def holds_where_diverse(self, sensitive: Column, values: int) -> bool:
         """Whether it surely holds where every class shows so many different values of a sensitive
@@ -380,6 +411,19 @@ class Model(Protocol):
         ``failing`` tells.
         """
         return None
+
+    def class_bound(self, evidence: ClassEvidence) -> int | None:
+        """How many classes a recoding that keeps the promise can have at most, whatever it
+        suppresses; None: no bound is known.
+        """
+        return None
+
+    @classmethod
+    def usual_degrees(cls, sensitive: str, k: int) -> Sequence[Model]:
+        """Usual degrees of the promise about a sensitive column, with classes of k where it has a
+        k, to plan with; none from one that bounds no number of classes.
+        """
+        return ()
 
     def excess(self, evidence: ClassEvidence) -> tuple[NDArray[np.float64], float] | None:
         """Per class what it adds to a sum over the released ones, and the most that sum may

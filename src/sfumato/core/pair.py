@@ -14,7 +14,7 @@ from sfumato.core.consistency import NOBODYS, origins_of
 from sfumato.core.encoding import Encoded, encode_column
 from sfumato.core.fields import Fields
 from sfumato.core.labels import positions_in
-from sfumato.core.reading import Joint, Reading, Rung, read_codes
+from sfumato.core.reading import ColumnLevel, Joint, Reading, read_codes
 from sfumato.core.schema import Schema
 from sfumato.core.table import LARGE, NOBODY
 from sfumato.errors import SchemaError
@@ -55,7 +55,7 @@ class TablePair:
     original: Table
     released: Table
     origin: NDArray[np.int64]
-    levels: Mapping[str, Rung] = dataclasses.field(default_factory=dict)
+    levels: Mapping[str, ColumnLevel] = dataclasses.field(default_factory=dict)
     drawn_from: int | None = None
     counted: TablePair | None = None
     learnt_from: NDArray[np.int64] | None = None
@@ -80,7 +80,7 @@ class TablePair:
         cls,
         original: Table,
         released: Table,
-        levels: Mapping[str, Rung] | None = None,
+        levels: Mapping[str, ColumnLevel] | None = None,
         *,
         learnt_from: NDArray[np.int64] | None = None,
         held_out: NDArray[np.int64] | None = None,
@@ -261,7 +261,7 @@ class TablePair:
         is_truthful: NDArray[np.bool_] = self.memo["truthful", name]
         return is_truthful
 
-    def _unchanged(self, name: str) -> Rung | None:
+    def _unchanged(self, name: str) -> ColumnLevel | None:
         """The lowest level for a column whose cells are all as they were, or drawn from its values;
         None for any other.
         """
@@ -269,12 +269,12 @@ class TablePair:
             before, after = self.encoded(name)
             # Nobody's rows cannot be followed: it is enough that every label is an original value.
             if (positions_in(before.labels, after.labels) >= 0).all():
-                return Rung(0, 0)
+                return ColumnLevel(0, 0)
             return None
         if len(self.released) != len(self.rows):
             return None
         if self.as_it_was(name).all():
-            return Rung(0, 0)
+            return ColumnLevel(0, 0)
         return None
 
     def encoded(self, name: str) -> tuple[Encoded, Encoded]:
@@ -375,7 +375,7 @@ class TablePair:
         return losses
 
 
-def levels_of(plans: Iterable[Fields]) -> dict[str, Rung]:
+def levels_of(plans: Iterable[Fields]) -> dict[str, ColumnLevel]:
     """The level each column was released at as a whole, from the plans of a release as plain data,
     in their order.
 
@@ -383,18 +383,20 @@ def levels_of(plans: Iterable[Fields]) -> dict[str, Rung]:
     masked before it was recoded, may hold labels of several levels: it stands on none. Cells that
     were suppressed later are still read as such.
     """
-    levels: dict[str, Rung] = {}
+    levels: dict[str, ColumnLevel] = {}
     mixed: set[str] = set()
     for plan in plans:
         recoded = plan.get("columns", ())
         suppressed = plan.get("suppressed_cells", ())
         mixed |= set(recoded) - set(suppressed)
         for name, entry in plan.get("levels", {}).items():
-            fresh = Rung(int(entry["level"]), int(entry["top"]))
-            levels[name] = max(levels.get(name, fresh), fresh, key=lambda rung: rung.level)
+            fresh = ColumnLevel(int(entry["level"]), int(entry["top"]))
+            levels[name] = max(
+                levels.get(name, fresh), fresh, key=lambda column_level: column_level.level
+            )
         # One that was recoded before it was masked has its level by now.
         mixed |= set(plan.get("masked", ())) - set(levels)
-    return {name: rung for name, rung in levels.items() if name not in mixed}
+    return {name: column_level for name, column_level in levels.items() if name not in mixed}
 
 
 def _in_roles(table: Table, schema: Schema) -> Table:

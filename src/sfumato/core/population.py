@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from sfumato import kernels
 from sfumato.core.classes import ClassTable, Counts, Layout, Placement, count_classes, pack_rows
@@ -34,7 +35,8 @@ def count_needed(dataset: Table, needs: Needs, population: Table | None = None) 
     weight = weight_column(dataset.schema) if needs.weights else None
     if not needs.population:
         return count_classes(dataset, counted=needs.counts, weight=weight)
-    return joined(dataset, require_population(population), counted=needs.counts, weight=weight)
+    everyone = each_person(require_population(population), needs.population_counts)
+    return joined(dataset, everyone, counted=needs.counts, weight=weight)
 
 
 def weight_column(schema: Schema) -> str:
@@ -55,6 +57,42 @@ def require_population(population: Table | None) -> Table:
             " population="
         )
     return population
+
+
+MOST_PEOPLE = 20_000_000
+"""People of a table of counts: each becomes a row of its own, so that all who ask see records."""
+
+
+def each_person(population: Table, counts: str | None) -> Table:
+    """A population in which every person is a row, from a table that counts people in a column.
+
+    ``None``, and a table without that column, are rows of people already. Counts must be whole and
+    not negative; of 0 there is nobody.
+
+    >>> import polars as pl
+    >>> from sfumato.core.table import Table
+    >>> census = Table(pl.DataFrame({"area": ["a", "b"], "people": [2, 1]}))
+    >>> each_person(census, "people").to_polars().to_dict(as_series=False)
+    {'area': ['a', 'a', 'b']}
+    """
+    if counts is None or counts not in population.columns:
+        return population
+    column = population.column(counts)
+    whole = column.cast(pl.Int64, strict=False)
+    # A fraction would be rounded without a word, and what is no number would be nobody.
+    if whole.null_count() or (whole < 0).any() or (whole != column.cast(pl.Float64)).any():
+        raise SchemaError(
+            f"the population {population.source.name} counts people in {counts!r}: every cell must "
+            "be a whole number of zero or more"
+        )
+    people = int(whole.sum())
+    if people > MOST_PEOPLE:
+        raise SchemaError(
+            f"the population {population.source.name} counts {people:,} people, and at most "
+            f"{MOST_PEOPLE:,} can be compared with; give a smaller area, or a share as fraction"
+        )
+    rows = np.repeat(np.arange(len(whole)), whole.to_numpy())
+    return population.drop([counts]).take(rows)
 
 
 def joined(

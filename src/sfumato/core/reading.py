@@ -43,7 +43,7 @@ Scale = Literal["number", "order", "category"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Rung:
+class ColumnLevel:
     """The level of its hierarchy that a whole column was released at, of so many (``top`` is the
     highest).
     """
@@ -366,19 +366,18 @@ def read_column(
     attribute: Attribute,
     original: pl.Series,
     released: pl.Series,
-    rung: Rung | None = None,
+    column_level: ColumnLevel | None = None,
 ) -> Reading:
     """Read a released column in terms of the original one; the two need not be of the same length.
 
-    ``rung`` is the level of the hierarchy that the whole column was released at, where one is
-    known.
+    ``column_level`` is the level that the whole column was released at, where one is known.
     """
     return read_codes(
         name,
         attribute,
         (encode(original), encode(released)),
         (original.dtype, released.dtype),
-        rung,
+        column_level,
     )
 
 
@@ -387,19 +386,18 @@ def read_codes(
     attribute: Attribute,
     encoded: tuple[Encoded, Encoded],
     types: tuple[pl.DataType, pl.DataType],
-    rung: Rung | None = None,
+    column_level: ColumnLevel | None = None,
 ) -> Reading:
     """Read a released column in terms of the original one, both as codes;
     see :func:`read_column`.
     """
     before, after = encoded
     scale, positions = _positions_of(attribute, before, types[0])
-    nodes, losses, level = _tree(attribute, before, after, scale, rung)
+    nodes, losses, level = _tree(attribute, before, after, scale, column_level)
     placed_positions = positions[~np.isnan(positions)]
+    ends = (math.nan, math.nan)
     if placed_positions.size:
         ends = float(placed_positions.min()), float(placed_positions.max())
-    else:
-        ends = math.nan, math.nan
     low, high = _ranges(
         attribute, before, after, released=types[1], scale=scale, around=(positions, nodes, ends)
     )
@@ -452,7 +450,11 @@ def _unplaced(
 
 
 def _tree(
-    attribute: Attribute, before: Encoded, after: Encoded, scale: Scale, rung: Rung | None
+    attribute: Attribute,
+    before: Encoded,
+    after: Encoded,
+    scale: Scale,
+    column_level: ColumnLevel | None,
 ) -> tuple[Nodes, NDArray[np.float64], int | None]:
     """The values below every label of the hierarchy, the loss of every released label (NaN: the
     hierarchy does not know it), and the level they are read at (None: any).
@@ -465,7 +467,7 @@ def _tree(
     if attribute.hierarchy is not None:
         with contextlib.suppress(SchemaError):
             ladder = bind_column(attribute.hierarchy, before)
-            level = None if rung is None else rung.on(ladder)
+            level = None if column_level is None else column_level.on(ladder)
             if level is not None and _all_on_level(after.labels, ladder, level):
                 # Numbers released as they are lie where they lay: no node is looked up.
                 unchanged = level == 0 and scale == "number"

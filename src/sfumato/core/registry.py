@@ -672,6 +672,11 @@ def describe(cls: type) -> Document:
         "doc": doc,
         "fields": fields,
     }
+    if Step in cls.__mro__:
+        # Which kind of search each algorithm of a step is.
+        kinds: Mapping[str, Any] = cls.search_kinds  # type: ignore[attr-defined]
+        if kinds:
+            return {**plain, "search": {name: kind.words for name, kind in kinds.items()}}
     if Model not in cls.__mro__:
         return plain
     if _judges_classes(cls):

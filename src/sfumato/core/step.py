@@ -6,10 +6,12 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from sfumato.core.fields import Document, Fields
 from sfumato.core.progress import Progress, silent
+from sfumato.core.search_kind import SearchKind
 from sfumato.core.shape import Shape
 from sfumato.errors import InternalError
 
@@ -366,6 +368,10 @@ class Step(Protocol):
     fineness: ClassVar[Fineness] = "release"
     """Where its release is as fine as the promises allow: as a recoding of whole columns, class by
     class, or not surely.
+    """
+    search_kinds: ClassVar[Mapping[str, SearchKind]] = MappingProxyType({})
+    """What kind of search each of its algorithms is, by the word that chooses it; where there is
+    one only, under ``""``. Steps that search no recoding have none.
     """
     pseudonyms: ClassVar[bool] = False
     """Whether what it puts in the place of a direct identifier is a pseudonym, which may be

@@ -139,6 +139,8 @@ class Table(Described, Reportable):
         for column in frame:
             if column.dtype == pl.Binary:
                 encoded.append(column.bin.encode("hex"))
+            elif column.dtype == pl.Duration:
+                encoded.append(column.to_physical())
         frame = frame.with_columns(encoded)
         return hashlib.sha256(frame.write_csv().encode()).hexdigest()
 

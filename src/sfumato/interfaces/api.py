@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Unpack
 
@@ -248,7 +248,10 @@ def judge(
         "population": population_of(models, population),
         "posteriors": posteriors,
     }
-    return judge_all(data.evidence(models, **context), models)
+    evidence = data.evidence(models, **context)
+    verdicts = judge_all(evidence, models)
+    classes = getattr(evidence, "classes", None)
+    return tuple(replace(verdict, class_table=classes) for verdict in verdicts)
 
 
 @dataclass(frozen=True)

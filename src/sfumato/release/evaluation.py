@@ -121,6 +121,7 @@ class Evaluation(Reportable):
         ]
         if rows:
             blocks.append(TableBlock(("measure", "value", "", "meaning"), tuple(rows)))
+        blocks += [m.chart for m in self.measures if m.chart is not None]
         for names, reason in self.told_skipped:
             blocks.append(Paragraph(f"not measured: {names}: {reason}", "quiet"))
         return blocks

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sfumato.core import registry
 from sfumato.core.acceptance import acceptance_problems
 from sfumato.core.data import Context, Data
-from sfumato.core.evidence import population_path
+from sfumato.core.evidence import population_counts, population_path
 from sfumato.core.files import MEGABYTE, require_plain
+from sfumato.core.population import each_person
 from sfumato.core.table import Table
 from sfumato.data.table.read import read_table
 from sfumato.errors import ParameterError, ReleaseRefused
@@ -90,8 +91,9 @@ def population_of(
     16 GB: devices and pipes are refused.
     """
     path = population_path(models)
+    counts = population_counts(models)
     if path is None:
-        return table
+        return table if table is None else each_person(table, counts)
     if table is not None:
         raise ParameterError(
             "a population was given to the call, but a model already names a file with "
@@ -99,7 +101,8 @@ def population_of(
         )
     require_readable(base / path)
     frame, source = read_table(base / path)
-    return Table(frame, source=source)  # type: ignore[arg-type]
+    everyone = Table(frame, source=source)  # type: ignore[arg-type]
+    return each_person(everyone, counts)
 
 
 # What is refused.

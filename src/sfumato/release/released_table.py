@@ -16,18 +16,11 @@ from sfumato.core.words import count_of
 from sfumato.errors import ParameterError
 from sfumato.release.certificate_files import read_certificate
 from sfumato.release.label_ranges import SUFFIXES, RecodedColumn, Scale, read_labels
+from sfumato.release.report.reading import NOTATIONS, SUPPRESSED
 from sfumato.release.shared_folder import SharedFolder
 
 if TYPE_CHECKING:
     from sfumato.core.schema import Schema
-
-SUPPRESSED = "suppressed: it may be any value, and its range is missing"
-NOTATIONS = {
-    "number": "one number, or a range such as 20-29, [20, 30), 90+ or {1, 3}, both ends included"
-    " unless a round bracket says otherwise",
-    "date": "a day, a period (2024-03, 2024-Q1, 2024, 2020s) or a range of days (first..last)",
-    "category": "one value, a group of a hierarchy, or a set of values in braces",
-}
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

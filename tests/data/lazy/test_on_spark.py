@@ -20,8 +20,10 @@ import pytest
 
 import sfumato as sf
 from sfumato.data.lazy import on_spark, parts, spark_workers
+from sfumato.data.lazy import table as engine_table
 from sfumato.data.lazy.codes import Coder
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
+from tests.data.lazy import agreement, test_coarse
 from tests.data.lazy import test_planning as grid
 from tests.data.lazy.test_run import RECIPES, described, rows_of, table
 from tests.spark_sessions import SETTINGS, local_session, spark_in_this_process
@@ -47,24 +49,16 @@ PARTITIONS = 4
 MEET = [sf.KAnonymity(3), sf.LDiversity("diagnosis", 2)]
 REMOTE = [
     "global_recoding",
-    "global_recoding, cells",
-    "local_recoding",
     "mondrian, relaxed",
-    "k_member",
-    "suppression",
-    "sample",
     "top_bottom_coding, label",
-    "recode",
-    "round, random",
     "shift_dates",
-    "add_noise, uncorrelated",
-    "pram, jointly",
     "pram, quasi",
     "pseudonymize",
-    "pseudonymize, together in a quasi",
     "all drawn",
 ]
-"""Cases that go through Connect: one of each kind at least."""
+"""Cases that go through Connect: one of each kind. What workers do with all of them is tested
+without Spark (test_workers_in_process).
+"""
 BOTH = ["global_recoding", "mondrian, relaxed", "pseudonymize", "pram, quasi", "all drawn"]
 """Those of them that a session of this machine makes, too: without a draw, with draws on counts, on
 rows, on both, with a key.
@@ -181,10 +175,8 @@ def test_spark_releases_what_memory_releases(name: str, people: Any) -> None:
 def test_every_step_releases_on_spark_what_it_releases_in_memory(
     name: str, session: Any, tmp_path: Path
 ) -> None:
-    if on_connect(session) and name not in REMOTE:
-        pytest.skip("a case of its kind goes through Connect")
-    if not on_connect(session) and name in REMOTE and name not in BOTH:
-        pytest.skip("it goes through Connect")
+    if name not in (REMOTE if on_connect(session) else BOTH):
+        pytest.skip("a case of its kind is enough")
     grid.table().sample(fraction=1, shuffle=True, seed=3).write_parquet(tmp_path / "people.parquet")
     people = session.read.parquet(f"file://{tmp_path}/people.parquet").repartition(3)
     eager = grid.of_table_in_memory(name)
@@ -194,7 +186,7 @@ def test_every_step_releases_on_spark_what_it_releases_in_memory(
     found, expected = collected(lazy), pl.DataFrame(eager.data)
     assert grid.multiset(found) == grid.multiset(expected)
     assert dict(found.schema) == {
-        column: on_spark.SIGNED.get(dtype.base_type(), dtype)
+        column: spark_workers.SIGNED.get(dtype.base_type(), dtype)
         for column, dtype in expected.schema.items()
     }
     assert [v.to_dict() for v in lazy.verdicts] == [v.to_dict() for v in eager.verdicts]
@@ -246,7 +238,7 @@ def test_a_worker_that_dies_changes_nothing(
 ) -> None:
     died, write = tmp_path / "died", on_spark._write
 
-    def deadly(native: Any, release: Any) -> Any:
+    def deadly(native: Any, names: Any, release: Any) -> Any:
         class Once(type(release.job.line)):  # type: ignore[misc]
             def released(self, rows: Any) -> Any:
                 made = super().released(rows)
@@ -258,7 +250,7 @@ def test_a_worker_that_dies_changes_nothing(
         line = release.job.line
         fields = {field.name: getattr(line, field.name) for field in dataclasses.fields(line)}
         job = dataclasses.replace(release.job, line=Once(**fields))
-        return write(native, dataclasses.replace(release, job=job))
+        return write(native, names, dataclasses.replace(release, job=job))
 
     monkeypatch.setattr(on_spark, "_write", deadly)
     lazy = sf.anonymize(described(sf.read(people)), MEET, RECIPES["global"], seed=5)
@@ -314,7 +306,7 @@ def test_a_worker_that_sees_another_disk_is_named(
 def test_a_table_that_changes_between_two_passes_is_refused(
     people: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(on_spark, "_gathered", lambda native, job: native.filter("age > 20"))
+    monkeypatch.setattr(on_spark, "_gathered", lambda native, names, job: native.limit(2000))
     with pytest.raises(UnreadableInput, match="changed while it was being released"):
         sf.anonymize(described(sf.read(people)), MEET, RECIPES["global"], seed=5)
 
@@ -379,6 +371,74 @@ def test_rows_come_in_batches(people: Any) -> None:
 def test_names_with_dots_are_names(people: Any) -> None:
     held = sf.read(people.select("sex").toDF("a.b `c`"))
     assert sum(held.counted(["a.b `c`"]).copies) == 3000
+
+
+def test_columns_are_known_by_their_number(session: Any, tmp_path: Path) -> None:
+    """Whatever their names mean to Spark, and with names that differ in capitals alone."""
+    names = ["a.b", "a`b", "`", ".", "a..b", "a b", "select"]
+    frame = pl.DataFrame({name: [1, 2, 2, 1] * 10 for name in names})
+    frame.write_parquet(tmp_path / "a.parquet")
+    people = session.read.parquet(f"file://{tmp_path}/a.parquet")
+    steps = [sf.GlobalRecoding(), sf.AddNoise(["."], 0.1, method="uncorrelated")]
+    options = sf.AnonymizeOptions(format="parquet")
+
+    def describe(data: Any) -> Any:
+        return data.with_roles(quasi=names[:2], keep=names[2:])
+
+    lazy = sf.anonymize(describe(sf.read(people)), [sf.KAnonymity(3)], steps, seed=1)
+    eager = sf.anonymize(
+        describe(sf.read(frame)), [sf.KAnonymity(3)], steps, seed=1, options=options
+    )
+    assert grid.multiset(pl.read_parquet(list(lazy.parts))) == grid.multiset(eager.data)
+
+
+def test_names_that_a_session_takes_for_one_are_refused_by_position(
+    session: Any, tmp_path: Path
+) -> None:
+    pl.DataFrame({"Age": [1], "sex": ["f"], "age": [2]}).write_parquet(tmp_path / "a.parquet")
+    before = session.conf.get("spark.sql.caseSensitive")
+    try:
+        session.conf.set("spark.sql.caseSensitive", "false")
+        with pytest.raises(UnreadableInput, match="columns number 1 and 3"):
+            sf.read(tmp_path, engine="spark")
+        session.conf.set("spark.sql.caseSensitive", "true")
+        assert sf.read(tmp_path, engine="spark").counted(["age"]).column("age").to_list() == [2]
+    finally:
+        session.conf.set("spark.sql.caseSensitive", before)
+
+
+@pytest.mark.parametrize("most", [320, 10])
+def test_levels_are_planned_where_combinations_do_not_fit(
+    most: int, session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if on_connect(session) and most == 10:
+        pytest.skip("a case of its kind is enough")
+    frame, meet = test_coarse.people(), [sf.KAnonymity(4)]
+    frame.write_parquet(tmp_path / "a.parquet")
+    people = session.read.parquet(f"file://{tmp_path}/a.parquet").repartition(3)
+    monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", most)
+    lazy = sf.anonymize(
+        test_coarse.described(sf.read(people)), meet, [sf.GlobalRecoding(budget=0.05)], seed=2
+    )
+    floor = sf.GlobalRecoding(budget=0.05, levels=lazy.planned_steps[0].levels)
+    options = sf.AnonymizeOptions(format="parquet")
+    eager = sf.anonymize(
+        test_coarse.described(sf.read(frame)), meet, [floor], seed=2, options=options
+    )
+    assert "least within levels ≥" in test_coarse.plan_of(lazy)["warning"]
+    assert test_coarse.rows_of(pl.read_parquet(list(lazy.parts))).equals(
+        test_coarse.rows_of(eager.data)
+    )
+
+
+@pytest.mark.parametrize("number", range(6000, 6006))
+def test_random_tables_and_recipes(number: int, session: Any, tmp_path: Path) -> None:
+    if on_connect(session):
+        pytest.skip("one session is enough")
+
+    assert session.conf.get("spark.sql.caseSensitive")  # the session is active
+    agreement.HOLDERS["spark"] = agreement.in_folder("spark")
+    assert agreement.disagreement(number, "spark", tmp_path) is None
 
 
 def test_a_folder_is_read_by_the_active_session(people: Any, tmp_path: Path) -> None:

@@ -82,6 +82,21 @@ def test_a_generalized_column_keeps_its_own_label_only(sav, tmp_path):
         assert told.labels["missing"] == {}
 
 
+def test_codes_beside_labels_of_groups_keep_their_own_labels(sav, tmp_path):
+    frame, source = read_table(sav)
+    coarse = frame.with_columns(pl.Series("sex", ["1", "*", "2", "*"]))
+    write_table(coarse, tmp_path / "out.sav", source)
+    again, told = read_table(tmp_path / "out.sav")
+    assert again["sex"].to_list() == ["1", "*", "2", "*"]
+    assert told.labels["values"] == {"sex": {"1": "male", "2": "female"}}
+    write_table(coarse.head(2), tmp_path / "one.sav", source)
+    # A label whose code is gone would tell which values there were.
+    assert read_table(tmp_path / "one.sav")[1].labels["values"] == {"sex": {"1": "male"}}
+    write_table(coarse, tmp_path / "out.dta", source)
+    again, told = read_table(tmp_path / "out.dta")
+    assert again["sex"].to_list() == ["1", "*", "2", "*"] and told.labels["values"] == {}
+
+
 def test_a_released_value_is_never_taken_for_a_missing_code(sav, tmp_path):
     frame, source = read_table(sav)
     write_table(frame.with_columns(pl.Series("sex", [9, 9, 1, 1])), tmp_path / "out.sav", source)

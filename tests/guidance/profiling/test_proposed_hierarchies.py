@@ -62,6 +62,19 @@ def bound(name: str, values: pl.Series):
         ("birth_year", list(range(1930, 2005)), {"intervals": {"widths": [5, 10, 20]}}),
         ("height", [150 + 0.5 * i for i in range(100)], {"intervals": {"widths": [5, 10, 20]}}),
         ("latitude", [50 + i / 7 for i in range(30)], {"intervals": {"widths": [0.01, 0.1, 1]}}),
+        ("x", [f"10.0.{i % 3}.{i}" for i in range(30)], {"networks": {}}),
+        ("x", ["https://a.org/x", "http://b.org/y?z", "www.c.org"], {"web_addresses": {}}),
+        (
+            "x",
+            [f"{i % 3}A/{i % 5}.{i}" for i in range(30)],
+            {"parts": {"separators": "/.", "keep": [2, 1]}},
+        ),
+        (
+            "x",
+            [f"00:1A:2B:{i % 5:02X}:4D:{i:02X}" for i in range(30)],
+            {"parts": {"separators": ":", "keep": [5, 3, 1]}},
+        ),
+        ("x", ["Jean-Luc", "Anne-Marie", "Anne-Laure"], {"suppress": {}}),
         ("children", [0, 1, 2], {"suppress": {}}),
     ],
 )

@@ -7,6 +7,7 @@ import random
 import polars as pl
 import pytest
 
+from sfumato.core.schema import Kind, Role
 from sfumato.core.source import Source
 from sfumato.guidance.profiling.proposal import ColumnProposal, propose
 
@@ -99,3 +100,32 @@ def test_numbers_of_villages_are_not_cut_into_ranges(name, first, last):
     assert "quasi" in column.roles
     assert column.kind == "nominal"
     assert not {"intervals", "mask_right"} & set(column.hierarchy or {})
+
+
+def test_a_score_is_no_code_of_an_occupation():
+    scores = [20 + i * 0.137 for i in range(300)]
+    table = pl.DataFrame({"pcs": scores, "diagnosis": ["flu", "gout", "none"] * 100})
+    column = propose(table, Source())["pcs"]
+    assert column.roles != (Role.QUASI,) and column.kind is Kind.NUMERIC
+
+
+def test_weights_that_no_body_has_are_asked_about():
+    weights = [25.0] * 280 + [40_000.0 + i for i in range(20)]
+    table = pl.DataFrame(
+        {
+            "weight": weights,
+            "height": [150 + i % 40 for i in range(300)],
+            "injury": ["a", "b"] * 150,
+        }
+    )
+    assert propose(table, Source())["weight"].roles == (Role.ASK,)
+    bodies = table.with_columns(weight=pl.Series([50.0 + i % 60 for i in range(300)]))
+    assert propose(bodies, Source())["weight"].roles == (Role.QUASI,)
+
+
+def test_years_become_periods_and_codes_do_not():
+    years = [1980 + i % 8 for i in range(400)]
+    table = pl.DataFrame({"Jahr": years, "code": [4100 + 300 * (i % 8) for i in range(400)]})
+    proposal = propose(table, Source())
+    assert proposal["Jahr"].kind is Kind.NUMERIC
+    assert proposal["code"].kind is not Kind.NUMERIC

@@ -30,12 +30,12 @@ GIVEN_BY_THE_COMMAND = {
 OWN = {
     # Options that are no keyword of a verb: files, and what is shown.
     "profile": {"output", "table", "column", "recipe", "rule", "show"},
-    "assess": {"recipe", "quasi", "record", "people", "table", "engine"},
+    "assess": {"recipe", "quasi", "record", "by_class", "people", "table", "engine"},
     "run": {"output", "like", "people", "table", "engine"},
     "attack": {"original", "recipe", "people", "sign", "certify"},
     "evaluate": {"recipe", "people", "certify", "sign"},
     "compare": {"output", "risk", "utility", "force", "pictures"},
-    "check": {"sql", "table", "engine"},
+    "check": {"sql", "table", "engine", "generalisation_of", "max_suppressed"},
     "verify": {"people", "table"},
 }
 OF_THE_INTRUDER = {"intruder", "knows", "rename", "by", "population", "aux", "others"}

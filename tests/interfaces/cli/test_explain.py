@@ -205,3 +205,13 @@ def test_the_public_reads_of_a_local_method_no_more_than_the_certificate_says(sf
     assert "age: recoded cell by cell; a cell leaves" in told
     assert "different cells" not in told and "groups that lose" not in told
     assert "cells" not in json.loads((folder / "share" / "certificate.json").read_text())["plan"][0]
+
+
+def test_bounds_before_data(sfumato, visits, recipe):
+    told = sfumato("explain", "l_diversity", "--data", visits, "--sensitive", "diagnosis")
+    assert told.code == 0, told.err
+    assert "2-diversity of diagnosis" in told.out
+    both = sfumato("explain", "p_sensitive", "--data", visits, "-r", recipe, "--k", 7, "--json")
+    assert '"promise": "2-sensitive 7-anonymity of diagnosis"' in both.out
+    assert sfumato("explain", "l_diversity", "--sensitive", "diagnosis").code == 2
+    assert sfumato("explain", "l_diversity", visits, "--data", visits).code == 2

@@ -161,3 +161,15 @@ def test_version_and_help(sfumato):
         c in told.out
         for c in ("profile", "assess", "run", "check", "verify", "explain", "list", "demo")
     )
+
+
+def test_assess_class_by_class(sfumato, visits, recipe):
+    shown = sfumato(
+        "assess", visits, "-r", recipe, "--by-class", "--model", "l_diversity:diagnosis,2"
+    )
+    assert shown.code == 0, shown.err
+    assert "2-diversity of diagnosis" in shown.out
+    plain = sfumato("assess", visits, "-r", recipe, "--by-class", "--json")
+    assert '"classes"' in plain.out
+    sizes = sfumato("assess", visits, "--quasi", "sex", "--by-class")
+    assert sizes.code == 0, sizes.err

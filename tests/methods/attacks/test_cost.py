@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -18,7 +19,8 @@ from sfumato.core.consistency import Pairs
 from sfumato.core.pair import TablePair
 from sfumato.core.randomness import Seed
 from sfumato.core.table import Table
-from sfumato.methods.attacks.cost import ladder
+from sfumato.errors import ParameterError
+from sfumato.methods.attacks.cost import AttackCost, ladder
 from sfumato.methods.formulas.matchings import matchings_with
 from sfumato.release.attack_run import attack_release
 from sfumato.release.folder import read_release
@@ -209,3 +211,38 @@ def test_a_release_read_from_its_folder_has_the_same_ladder(tmp_path):
     from_folder = attack_release(folder.beside(release.original), only=["attack_cost"], seed=0)
     ladders = [report.tried[0].finding.details["ladder"] for report in (made, from_folder)]
     assert ladders[0] == ladders[1] and ladders[0]["neighbours"]["fewest"] >= 3
+
+
+@pytest.mark.parametrize("most", [0, 9, 10, 13, 14, 15, 20, 100])
+def test_people_who_are_found_within_an_amount_of_work(most):
+    """Oracle: facts of a person, the rarest first, tested on the baskets that are left."""
+    baskets = [set(words.split()) for words in BOUGHT]
+    counts = Counter(item for basket in baskets for item in basket)
+    names = sorted(counts)
+    hits = 0
+    for basket in baskets:
+        left, tests = list(baskets), 0
+        # Equally rare facts come in the order of their columns.
+        for item in sorted(basket, key=lambda item: (counts[item], names.index(item))):
+            if len(left) == 1:
+                break
+            tests += len(left)
+            left = [other for other in left if item in other]
+        hits += len(left) == 1 and left[0] == basket and tests <= most
+    frame = bought()
+    finding = AttackCost(work=most).attack(scene_of(frame))
+    assert finding.value == pytest.approx(hits / len(BOUGHT))
+
+
+def test_work_goes_with_the_cheapest_order():
+    with pytest.raises(ParameterError, match="goes with order rarest"):
+        AttackCost(order="random", work=3)
+
+
+def test_a_limit_on_work_in_a_recipe():
+    people = sf.examples.hospital(rows=200)
+    limits = {"attack_cost": {"work": 150, "at_most": 0.05}}
+    release = sf.anonymize(people, "k_anonymity:2", sf.GlobalRecoding(), limits=limits)
+    assert all(release.limits)
+    # All records are tested on the first fact already: with fewer tests nobody is found.
+    assert release.limits[0].value == 0

@@ -25,6 +25,9 @@ ONE_OF_EACH = [
     hierarchies.classification("nace", other="rest"),
     hierarchies.like("75001 → 75 → *"),
     hierarchies.grouped("diagnosis", groups=4, at_least=5, cuts=[[20, 40, 60], [40]]),
+    hierarchies.parts("./", 3, 2, mark="!", each=True, hide="left"),
+    hierarchies.networks(24, 8, prefixes_6=(64, 32)),
+    hierarchies.web_addresses("host", "suffix"),
 ]
 
 

@@ -156,7 +156,7 @@ def test_sentences_count_records_and_name_no_value():
     assert (
         verdict.sentence
         == "3 of 7 records (42.9 %) belong to a class with fewer than 2 values of secret; the least"
-        " diverse has 1"
+        " diverse has 1; no recoding that keeps it can form more than 2 classes"
     )
     assert (
         "2 different values of secret" in verdict_of([[2, 2]], LDiversity("secret", l=2)).sentence

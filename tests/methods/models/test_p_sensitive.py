@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from sfumato import examples
 from sfumato.core.evidence import gather
 from sfumato.errors import ParameterError
+from sfumato.methods.formulas.class_bounds import most_classes
 from sfumato.methods.models.k_anonymity import KAnonymity
-from sfumato.methods.models.l_diversity import LDiversity, PSensitive, max_groups
+from sfumato.methods.models.l_diversity import LDiversity, PSensitive
 from tests import oracle
 from tests.methods.models.counted_tables import counted_classes, evidence_of, verdict_of
 
@@ -43,17 +44,17 @@ def test_is_k_anonymity_with_distinct_diversity(classes, p, k):
     ],
 )
 def test_most_groups(counts, p, groups):
-    assert max_groups(counts, p) == groups
+    assert most_classes(counts, p) == groups
 
 
 def test_a_group_needs_k_records_too():
-    assert max_groups([500, 500], p=2, k=3) == 333
+    assert most_classes([500, 500], values=2, size=3) == 333
 
 
 @given(classes=counted_classes(most=3), p=st.integers(1, 3), k=st.integers(1, 4))
 def test_no_grouping_has_more_groups(classes, p, k):
     if all(sum(counts) >= k and oracle.distinct_values(counts) >= p for counts in classes):
-        assert len(classes) <= max_groups(
+        assert len(classes) <= most_classes(
             [sum(column) for column in zip(*classes, strict=True)], p, k
         )
 
@@ -61,7 +62,7 @@ def test_no_grouping_has_more_groups(classes, p, k):
 @given(size=st.integers(1, 6), other=st.integers(0, 6))
 def test_two_values_reach_the_bound(size, other):
     # pairing each record of the rarer value with one of the other forms exactly min(n₁, n₂) groups
-    assert max_groups([size, other], p=2) == min(size, other)
+    assert most_classes([size, other], values=2) == min(size, other)
 
 
 def test_heart_patients_share_a_secret():
@@ -75,7 +76,7 @@ def test_heart_patients_share_a_secret():
 
 def test_sentence_gives_the_planning_hint():
     verdict = verdict_of([[995, 0], [0, 5]], PSensitive("secret", p=2, k=2))
-    assert verdict.sentence.endswith("no recoding can form more than 5 classes")
+    assert verdict.sentence.endswith("no recoding that keeps it can form more than 5 classes")
 
 
 def test_more_values_than_the_column_has_cannot_be_shown():
@@ -92,6 +93,6 @@ def test_parameters_out_of_range_are_refused(given):
         PSensitive("secret", **given)
 
 
-def test_max_groups_refuses_nonsense():
+def test_most_classes_refuses_nonsense():
     with pytest.raises(ParameterError):
-        max_groups([1, 2], p=0)
+        most_classes([1, 2], values=0)

@@ -12,7 +12,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.core.pair import TablePair
-from sfumato.core.reading import Rung
+from sfumato.core.reading import ColumnLevel
 from sfumato.methods.formulas import binning
 from sfumato.methods.formulas.binning import binned, table_after, table_before
 from sfumato.methods.utility.tables import MarginalError, TableDistance
@@ -240,7 +240,7 @@ def test_a_column_is_read_alike_whether_or_not_another_one_was_released():
     labels = pl.Series([job if job in "ab" else "other" for job in jobs])
     recoded = people.with_columns({"job": labels})
     alone = sf.read(pl.DataFrame({"job": labels})).with_roles(quasi=["job"])
-    levels = {"job": Rung(2, 4)}
+    levels = {"job": ColumnLevel(2, 4)}
     found = [
         MarginalError(ways=1).measure(TablePair.of(people, released, levels)).per_column["job"]
         for released in (recoded, alone)

@@ -6,9 +6,10 @@ hierarchy; from that level on nobody can tell the difference. What is planned on
 best of what lies at these levels or above.
 
 The levels are the first node of a chain (:func:`levels_in_turn`) at which the combinations fit, as
-far as the first million rows tell. Then all rows come by once, in batches, and are counted there;
-should there be more combinations than was thought, the next nodes of the chain are tried. This is
-the same for every engine that hands rows over in batches.
+far as the first million rows tell, or as workers elsewhere estimate of all rows. Then all rows are
+counted there: in batches that come by once, or by the engine, whose workers put places for values;
+should there be more combinations than was thought, the next nodes of the chain are tried. So the
+chain and its rule are the same for every engine.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -27,12 +28,13 @@ from sfumato.core.hierarchy import Hierarchy, Ladder, Paths
 from sfumato.core.labels import positions_in
 from sfumato.core.objective import mean_log_count
 from sfumato.core.progress import Progress
+from sfumato.core.randomness import cell_keys, mixed
 from sfumato.core.schema import Role
 from sfumato.core.step import Plan, Step
 from sfumato.data.lazy import table as engine_table
 from sfumato.data.lazy.choice import distinct_rows
 from sfumato.data.lazy.codes import Coder, counted_in_pieces
-from sfumato.data.lazy.observed_values import changed
+from sfumato.data.lazy.observed_values import Fingerprint, changed
 from sfumato.data.lazy.on_polars import spare
 from sfumato.data.lazy.parts import in_parallel
 from sfumato.data.lazy.representatives import Representatives, limited, represented
@@ -42,7 +44,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.encoding import Encoded
+    from sfumato.core.source import Source
     from sfumato.core.table import Table
+
+
+AT_ONCE = 8
+"""Nodes that workers estimate in one pass over the rows."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -143,14 +150,19 @@ class Coarse:
         Batches are counted by the places of what stands for their values, which are small numbers.
         """
         names = [name for name in table.columns if name in set(column_names)]
+        if table.engine.workers is not None:
+            return self._counted_by(table.engine.workers, table, names, tick)
         coder, count = Coder(), spare(names)
 
         # Columns with a level are coded in the worker threads. The coder gives numbers in the order
         # in which labels are met, so it is called below, in one thread and in the order of the
         # pieces.
         def placed(rows: Table) -> tuple[Table, dict[str, pl.Series]]:
-            return rows, {n: self._column_codes(rows, n) for n in names if n in self.levels}
+            return rows, {n: self.column_codes(rows, n) for n in names if n in self.levels}
 
+        sums = Fingerprint.fresh(names)
+        see = engine_table.unseen if table.digested else sums.see
+        pieces_of_table = table.pieces_of(names, tick, see)
         pieces = (
             pl.DataFrame(
                 [
@@ -158,26 +170,60 @@ class Coarse:
                     for name in names
                 ]
             )
-            for rows, codes_by_column in in_parallel(placed, table.pieces_of(names, tick))
+            for rows, codes_by_column in in_parallel(placed, pieces_of_table)
         )
         combinations = counted_in_pieces(
             pieces, names, count, engine_table.MOST_COMBINATIONS, coder
         )
         if combinations is None:
             return None
+        table.memo["sums", tuple(names)] = sums
         # Codes mean labels of the coder in some columns, places among the stand-ins in the others.
-        columns = coder.decoded(combinations, [name for name in names if name not in self.levels])
+        decoded = coder.decoded(combinations, [name for name in names if name not in self.levels])
+        columns = decoded.with_columns(combinations.select(n for n in names if n in self.levels))
+        return self._standing(table, names, columns.with_columns(combinations[count]))
+
+    def _counted_by(
+        self,
+        workers: engine_table.Workers,
+        table: LazyTable,
+        names: Sequence[str],
+        tick: engine_table.Tick,
+    ) -> Table | None:
+        """The same, counted by an engine whose workers put places for values."""
+        counts = workers.counted_by_places(
+            table.frame,
+            names,
+            list(self.levels),
+            ColumnPlaces(self, table.source),
+            engine_table.MOST_COMBINATIONS,
+        )
+        if counts is None:
+            return None
+        if not table.digested:
+            table.memo["sums", tuple(names)] = sums = Fingerprint.fresh(names)
+            workers.add_up(table.frame, names, sums)
+        tick(int(counts.to_series(len(names)).sum()))
+        return self._standing(table, names, counts)
+
+    def _standing(self, table: LazyTable, names: Sequence[str], counts: pl.DataFrame) -> Table:
+        """Counted combinations with what stands for values in the place of their numbers; the last
+        column holds the counts.
+        """
         stands = {
-            n: self.representatives[n].stand.gather(combinations[n]).alias(n)
+            n: self.representatives[n].stand.gather(counts[n]).alias(n)
             for n in names
             if n in self.levels
         }
-        rows = columns.select(names).with_columns(**stands)
-        return table.rows_in_memory(rows, combinations[count].to_numpy()).with_schema(
-            table.part_of_schema(names)
-        )
+        rows = counts.select(names).with_columns(**stands)
+        copies = counts.to_series(counts.width - 1).to_numpy()
+        return table.rows_in_memory(rows, copies).with_schema(table.part_of_schema(names))
 
-    def _column_codes(self, rows: Table, name: str) -> pl.Series:
+    def __getstate__(self) -> dict[str, Any]:
+        """For workers elsewhere: what stands for which value, and none of the ladders."""
+        return {"columns": {}, "levels": self.levels, "representatives": self.representatives}
+
+    def column_codes(self, rows: Table, name: str) -> pl.Series:
         """The places of what stands for the cells of a column, in the narrowest type."""
         stands, column = self.representatives[name], rows.column(name)
         codes = stands.places(column)
@@ -237,6 +283,79 @@ class Coarse:
         )
 
 
+@dataclasses.dataclass(frozen=True)
+class ColumnPlaces:
+    """The places of what stands for the cells of rows as they came."""
+
+    coarse: Coarse
+    source: Source
+
+    def __call__(self, rows: pl.DataFrame) -> dict[str, pl.Series]:
+        """By column, where it was generalised."""
+        read = engine_table.in_memory(rows, self.source)
+        levels = self.coarse.levels
+        return {n: self.coarse.column_codes(read, n) for n in levels if n in rows.columns}
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeWords:
+    """For every row a word for each of some nodes: rows share it where they share the combination
+    of their labels there.
+
+    ``finest`` are, by column, the places of its values at the lowest level above its values that a
+    node names, and ``groups`` their labels at all such levels.
+    """
+
+    source: Source
+    nodes: Sequence[Mapping[str, int]]
+    finest: Mapping[str, Representatives]
+    groups: Mapping[str, Mapping[int, NDArray[np.int64]]]
+
+    @classmethod
+    def of(
+        cls, source: Source, columns: Mapping[str, AllValues], nodes: Sequence[Mapping[str, int]]
+    ) -> NodeWords:
+        """The words for some nodes of a chain."""
+        finest: dict[str, Representatives] = {}
+        groups: dict[str, Mapping[int, NDArray[np.int64]]] = {}
+        for name, column in columns.items():
+            levels = sorted({node[name] for node in nodes if name in node})
+            if not levels:
+                continue
+            finest[name] = Representatives.of(column.values, column.groups(levels[0]))
+            # Values that stand for others are values too: their labels higher up are known.
+            first = positions_of(finest[name].stand, column.values)
+            groups[name] = {level: column.groups(level)[first] for level in levels}
+        return cls(source, tuple(nodes), finest, groups)
+
+    def __call__(self, rows: pl.DataFrame) -> list[NDArray[np.uint64]]:
+        """The words of rows as they came."""
+        read = engine_table.in_memory(rows, self.source)
+        cells = {(name, 0): cell_keys(read, name) for name in read.columns}
+        for name, places in self.finest.items():
+            # A missing cell, or one without a place, is a label of its own.
+            row_places = places.places(read.column(name)).cast(pl.Int64).fill_null(-1).to_numpy()
+            for level, labels in self.groups[name].items():
+                codes = np.append(labels, -1)[row_places]
+                cells[name, level] = mixed(codes.view(np.uint64))
+        words = []
+        for node in self.nodes:
+            word = np.zeros(rows.height, dtype=np.uint64)
+            for name in read.columns:
+                word = mixed(word ^ cells[name, node.get(name, 0)])
+            words.append(word)
+        return words
+
+
+def positions_of(some: pl.Series, values: pl.Series) -> NDArray[np.int64]:
+    """Where each of some values is among all of them: at the first place."""
+    places = pl.DataFrame({"value": values}).with_row_index("place").unique("value", keep="first")
+    found = pl.DataFrame({"value": some}).join(
+        places, on="value", how="left", maintain_order="left"
+    )
+    return found["place"].to_numpy().astype(np.int64)
+
+
 def coarsely_counted(
     table: LazyTable,
     column_names: Sequence[str],
@@ -253,7 +372,11 @@ def coarsely_counted(
     """
     columns = _columns(table, steps, refused)
     chain = list(levels_in_turn(columns, steps[0]))
-    start = _first_that_seems_to_fit(table, column_names, columns, chain)
+    if table.engine.workers is None:
+        start = _first_that_seems_to_fit(table, column_names, columns, chain)
+    else:
+        names = [name for name in table.columns if name in set(column_names)]
+        start = _first_that_workers_estimate(table, table.engine.workers, names, columns, chain)
     # The start is an estimate from the first piece. Later nodes are counted in full until one fits.
     for levels in chain[start:]:
         coarse = Coarse(columns, levels)
@@ -307,6 +430,32 @@ def _first_that_seems_to_fit(
     return min(low, max(0, len(chain) - 1))
 
 
+def _first_that_workers_estimate(
+    table: LazyTable,
+    workers: engine_table.Workers,
+    names: Sequence[str],
+    columns: Mapping[str, AllValues],
+    chain: Sequence[Mapping[str, int]],
+) -> int:
+    """The place of the first node of a chain whose combinations fit, as estimated of all rows; the
+    last one if none does.
+
+    Every pass over the rows looks at several nodes, spread evenly between those that do not fit and
+    those that do.
+    """
+    low, high = 0, len(chain)
+    while low < high:
+        steps = np.linspace(low, high - 1, min(AT_ONCE, high - low))
+        tried = np.unique(steps.astype(np.int64)).tolist()
+        words = NodeWords.of(table.source, columns, [chain[number] for number in tried])
+        about = workers.distinct(table.frame, names, words, len(tried))
+        most = engine_table.MOST_COMBINATIONS
+        fitting = [number for number, n in zip(tried, about, strict=True) if n <= most]
+        high = min(fitting, default=high)
+        low = max((number + 1 for number in tried if number < high), default=low)
+    return min(low, max(0, len(chain) - 1))
+
+
 def levels_in_turn(columns: Mapping[str, AllValues], step: Step) -> Iterator[dict[str, int]]:
     """Ever coarser nodes to count at: whichever column has most values climbs to its next level
     that has fewer.
@@ -342,8 +491,7 @@ def _columns(
     """The quasi-identifiers that may be generalised: they have a hierarchy, no other role and not
     too many values themselves.
     """
-    # Workers elsewhere count where the rows are; batches in this process would draw all rows here.
-    if not steps or steps[0].begun_at({}) is None or table.engine.workers is not None:
+    if not steps or steps[0].begun_at({}) is None:
         raise refused
     quasi = [
         n

@@ -8,6 +8,7 @@ in which they come, or on threads. Rows are told by a keyed hash of 64 bits of w
 from __future__ import annotations
 
 import hashlib
+import secrets
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -271,9 +272,19 @@ class Fingerprint(Shared):
         self.columns, self.keys = list(columns), tuple(keys)
         self.rows, self.sums = 0, [0] * len(keys)
 
+    @classmethod
+    def fresh(cls, columns: Sequence[str]) -> Fingerprint:
+        """One under a key that nobody knew before."""
+        return cls(columns, [secrets.randbits(63)])
+
     def see(self, rows: pl.DataFrame, copies: NDArray[np.int64] | None = None) -> None:
         """Add some rows, each so many times as ``copies`` says."""
-        own_columns = rows[self.columns]
+        if not self.columns:
+            with self.lock:
+                self.rows += rows.height if copies is None else int(copies.sum())
+            return
+        # Who counts takes NaN for a missing value.
+        own_columns = rows.select(self.columns).with_columns(pl.selectors.float().fill_nan(None))
         row_hashes = [hashes(own_columns, key).to_numpy() for key in self.keys]
         times = (
             np.ones(rows.height, dtype=np.uint64) if copies is None else copies.astype(np.uint64)
@@ -312,10 +323,13 @@ class Watch(Shared):
         """
         self.sample.see(rows)
         self.texts.see(rows, codes)
-        if self.sums is not None:
-            self.sums.see(rows)
         with self.lock:
             self.rows += rows.height
+
+    def see_as_held(self, rows: pl.DataFrame) -> None:
+        """Look at some rows as they came, whatever is said of their values."""
+        if self.sums is not None:
+            self.sums.see(rows)
 
     def merge(self, second: Watch) -> None:
         """Add what another one saw of other rows."""

@@ -30,6 +30,12 @@ def opened(parts: Sequence[Path], memory: int) -> Any:
     return cursor.read_parquet([str(part) for part in parts], hive_partitioning=False)
 
 
+def types_of(frame: Any) -> pl.Schema:
+    """The types that columns have when they come to us."""
+    with guarded():
+        return pl.DataFrame(frame.limit(0).to_arrow_table()).schema
+
+
 def columns_of(frame: nw.LazyFrame[Any]) -> list[str]:
     """Names of the columns."""
     return list(frame.collect_schema().names())

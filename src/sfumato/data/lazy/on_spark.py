@@ -2,8 +2,8 @@
 release rows where they are.
 
 Nothing here relies on the process of the driver: workers get a
-pickled :class:`~sfumato.data.lazy.table.Job` and import sfumato themselves. Columns are always
-named in backticks, for a dot in a name means something to Spark.
+pickled :class:`~sfumato.data.lazy.table.Job` and import sfumato themselves. Spark sees columns by
+their number alone (``column0``): dots, backticks and capitals in a name mean something to it.
 """
 
 from __future__ import annotations
@@ -16,52 +16,73 @@ import pickle
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
+import numpy as np
 import polars as pl
 
 from sfumato import errors
 from sfumato.core.table import Table
 from sfumato.data.lazy.digest import RowsDigest
+from sfumato.data.lazy.file_types import require_names
 from sfumato.data.lazy.observed_values import Handed, changed
+from sfumato.data.lazy.on_polars import spare
 from sfumato.data.lazy.spark_workers import (
     FAILED,
+    KEY,
+    PART,
     PIECES,
+    POSITION,
     REPORT,
+    AddedUp,
+    OnlyKeys,
     Passage,
     Releasing,
     Seen,
     WithKeys,
+    WithNames,
+    WithPlaces,
+    WithWords,
     Worker,
     Writing,
     as_bytes,
     merged,
-    spare,
+    numbered_names,
     summed,
+    types_in_spark,
 )
 from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput, require
 
 if TYPE_CHECKING:
-    from sfumato.data.lazy.observed_values import Watch
+    from numpy.typing import NDArray
+
+    from sfumato.data.lazy.observed_values import Fingerprint, Watch
     from sfumato.data.lazy.table import Job, Tick
 
 name = "spark"
 RESUMES = False
 GROUPS = 8
 """Workers that put together what all saw, before one does."""
+ROUGHLY = 0.01
+SURELY = 5
+"""Relative standard deviation of an estimate of combinations, and of how many of them it must lie
+above a bound to be believed without counting.
+"""
 LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+MISSING_MODULE = re.compile("No module named '(sfumato|polars|pyarrow|narwhals|numpy)")
 SAID = re.compile(FAILED + r"(\w+)\((.*)\)$", re.MULTILINE)
-SIGNED: dict[Any, pl.DataType] = {
-    pl.UInt8: pl.Int16(),
-    pl.UInt16: pl.Int32(),
-    pl.UInt32: pl.Int64(),
-    pl.UInt64: pl.Int64(),
-    pl.Null: pl.String(),
-}
-"""Types that Spark lacks, and what holds their values there."""
+
+
+def types_of(frame: Any) -> pl.Schema:
+    """The types that columns have when they come to us."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    with guarded():
+        arrow_schema = to_arrow_schema(frame.schema, timezone="UTC")
+        return pl.DataFrame(arrow_schema.empty_table()).schema
 
 
 def columns_of(frame: nw.LazyFrame[Any]) -> list[str]:
@@ -82,13 +103,31 @@ def counted(
     """Distinct combinations of some columns and, last, how many rows have each; None: there are
     more than ``max_combinations``.
     """
-    name = spare(columns)
-    native = _select_columns(frame, columns)
-    grouped = native.groupBy(*(_quoted(column) for column in columns)).count().toDF(*columns, name)
     with guarded():
-        # One row more than allowed is enough to know that there are too many.
-        counts = pl.DataFrame(grouped.limit(max_combinations + 1).toArrow())
-    tick(int(counts[name].sum()))
+        counts = _grouped(_numbered(frame, columns), max_combinations)
+    if counts is None:
+        return None
+    counts.columns = [*columns, spare(columns)]
+    tick(int(counts.to_series(counts.width - 1).sum()))
+    return counts
+
+
+def _grouped(plain: Any, max_combinations: int) -> pl.DataFrame | None:
+    """The distinct rows of a frame and, last, how many there are of each; None: there are more than
+    ``max_combinations``.
+    """
+    from pyspark.sql import functions
+
+    # Combinations that do not fit are estimated first, where there may be that many: shipping
+    # twenty million rows to learn that they are too many takes longer.
+    if plain.count() > max_combinations:
+        words = functions.xxhash64(*(functions.col(name) for name in plain.columns))
+        about = functions.approx_count_distinct(words, ROUGHLY)
+        if plain.agg(about).first()[0] > (1 + SURELY * ROUGHLY) * max_combinations:
+            return None
+    grouped = plain.groupBy(*plain.columns).agg(functions.count("*").alias("records"))
+    # The estimate may be too low, so no more than one row too many is ever collected.
+    counts = pl.DataFrame(grouped.limit(max_combinations + 1).toArrow())
     return None if counts.height > max_combinations else counts
 
 
@@ -100,10 +139,9 @@ def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Ite
     """
     rows_seen = 0
     with guarded():
-        for row in (
-            _select_columns(frame, columns).mapInArrow(as_bytes, "found binary").toLocalIterator()
-        ):
+        for row in _numbered(frame, columns).mapInArrow(as_bytes, "found binary").toLocalIterator():
             batch = pl.read_ipc_stream(bytes(row[0]))
+            batch.columns = list(columns)
             rows_seen += batch.height
             tick(rows_seen)
             yield batch
@@ -128,6 +166,9 @@ def opened(parts: Sequence[Path], memory: int) -> Any:
 
 def _parquet(session: Any, parts: Sequence[Path]) -> Any:
     """Files, and nothing that the names of their folders might say."""
+    names = list(pl.read_parquet_schema(parts[0]))
+    if session.conf.get("spark.sql.caseSensitive") != "true":
+        require_names(name, [""] * len(names), names)
     with guarded():
         reader = session.read.option("recursiveFileLookup", "true")
         return reader.parquet(*(f"file://{part.absolute()}" for part in parts))
@@ -177,12 +218,24 @@ def _local_session(memory: int) -> Any:
     return session
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+def _numbered(frame: nw.LazyFrame[Any], columns: Sequence[str] | None = None) -> Any:
+    """Some columns or all, in that order, under names that Spark takes for nothing else; text by
+    its bytes, for a collation would count two values as one.
+    """
+    from pyspark.sql import functions
 
-
-def _select_columns(frame: nw.LazyFrame[Any], columns: Iterable[str]) -> Any:
-    return frame.to_native().select(*(_quoted(column) for column in columns))
+    native = frame.to_native()
+    positions = {name: number for number, name in enumerate(native.columns)}
+    plain = native.toDF(*numbered_names(len(positions)))
+    fields = [plain.schema.fields[positions[name]] for name in columns or positions]
+    return plain.select(
+        *(
+            functions.collate(field.name, "UTF8_BINARY").alias(field.name)
+            if getattr(field.dataType, "collation", "UTF8_BINARY") != "UTF8_BINARY"
+            else functions.col(field.name)
+            for field in fields
+        )
+    ).toDF(*numbered_names(len(fields)))
 
 
 # Releasing rows where they are.
@@ -204,22 +257,22 @@ class Executors:
         waiting = folder / "waiting"
         waiting.mkdir()
         with guarded():
-            native = frame.to_native()
-            watch = _watched(native, job)
+            native = _numbered(frame)
+            names = columns_of(frame)
+            watch = _watched(native, names, job)
             # The sample, released once here, tells the types that all workers must write.
             sample: Any = watch.sample.taken()
             released_sample = (
                 job.line.started().released(Table(sample, job.schema, job.source)).to_polars()
             )
-            types = {
-                name: SIGNED.get(dtype.base_type(), dtype)
-                for name, dtype in released_sample.schema.items()
-            }
-            worker_reports = _write(_gathered(native, job), Releasing(job, types, str(waiting)))
+            types = types_in_spark(released_sample)
+            worker_reports = _write(
+                _gathered(native, names, job), names, Releasing(job, types, str(waiting))
+            )
         passage = _passed(worker_reports, job)
         # Two passes must have seen the same rows, else the sample is of another table than the
         # release.
-        if passage.seen != (watch.rows, None if watch.sums is None else watch.sums.text):
+        if passage.seen != _seen_by(watch):
             raise changed(job.source.name)
         parts = _move_parts(worker_reports.drop_nulls("name"), passage.released, waiting, folder)
         # Nothing was released: one empty part still says which columns there are.
@@ -230,25 +283,95 @@ class Executors:
 
     def digest(self, frame: nw.LazyFrame[Any]) -> RowsDigest:
         """The digest of all rows, added up from those of batches."""
-        digest = RowsDigest(columns_of(frame))
+        digest_columns = columns_of(frame)
+        digest = RowsDigest(digest_columns)
         with guarded():
-            native = frame.to_native()
+            adding = WithNames(digest_columns, Worker(summed))
             sums = pl.DataFrame(
-                native.mapInArrow(Worker(summed), "rows long, total string").toArrow()
+                _numbered(frame).mapInArrow(adding, "rows long, total string").toArrow()
             )
         for rows, total in sums.iter_rows():
             digest.merge(rows, int(total, 16))
         return digest
 
+    def add_up(self, frame: nw.LazyFrame[Any], columns: Sequence[str], sums: Fingerprint) -> None:
+        """Add what some columns of all rows hold to their sums."""
+        adding = WithNames(columns, Worker(AddedUp(sums)))
+        with guarded():
+            rows = _numbered(frame, columns).mapInArrow(adding, "found binary")
+            for added in pl.DataFrame(rows.toArrow())["found"]:
+                sums.merge(pickle.loads(added))  # noqa: S301 - made by our own workers
+
+    def repeats(
+        self,
+        frame: nw.LazyFrame[Any],
+        read: Callable[[pl.DataFrame], Table],
+        keys: Callable[[Table], NDArray[np.uint64]],
+    ) -> NDArray[np.uint64]:
+        """The keys that several rows share, sorted."""
+        from pyspark.sql import functions
+
+        keyed = Worker(OnlyKeys(columns_of(frame), read, keys))
+        with guarded():
+            counts = _numbered(frame).mapInArrow(keyed, f"{KEY} long").groupBy(KEY)
+            again = counts.agg(functions.count("*").alias("records")).where("records > 1")
+            shared = pl.DataFrame(again.select(KEY).toArrow())
+        return np.unique(shared[KEY].to_numpy().view(np.uint64))
+
+    def distinct(
+        self,
+        frame: nw.LazyFrame[Any],
+        columns: Sequence[str],
+        words: Callable[[pl.DataFrame], Sequence[NDArray[np.uint64]]],
+        count: int,
+    ) -> list[int]:
+        """About how many different words there are, for each of so many words of a row
+        (HyperLogLog++ of Spark).
+        """
+        from pyspark.sql import functions
+
+        named = WithNames(columns, Worker(WithWords(words)))
+        names = numbered_names(count)
+        about = [functions.approx_count_distinct(name, ROUGHLY).alias(name) for name in names]
+        with guarded():
+            types = ", ".join(f"{name} long" for name in names)
+            row = _numbered(frame, columns).mapInArrow(named, types).agg(*about).first()
+        return [int(number) for number in row]
+
+    def counted_by_places(
+        self,
+        frame: nw.LazyFrame[Any],
+        columns: Sequence[str],
+        replaced: Sequence[str],
+        places: Callable[[pl.DataFrame], dict[str, pl.Series]],
+        max_combinations: int,
+    ) -> pl.DataFrame | None:
+        """The distinct combinations of some columns and, last, how many rows have each, where
+        places stand for the values of some of them; None: there are too many.
+        """
+        from pyspark.sql.types import LongType, StructField, StructType
+
+        with guarded():
+            plain = _numbered(frame, columns)
+            fields = [
+                StructField(field.name, LongType()) if name in replaced else field
+                for name, field in zip(columns, plain.schema.fields, strict=True)
+            ]
+            named = WithNames(columns, Worker(WithPlaces(places)))
+            counts = _grouped(plain.mapInArrow(named, StructType(fields)), max_combinations)
+        if counts is not None:
+            counts.columns = [*columns, spare(columns)]
+        return counts
+
 
 workers = Executors()
 
 
-def _watched(native: Any, job: Job) -> Watch:
+def _watched(native: Any, names: Sequence[str], job: Job) -> Watch:
     """What workers see of the rows that each has, put together by them: whatever the number of
     partitions, one comes to the driver.
     """
-    pieces = native.mapInArrow(Seen(job), PIECES)
+    pieces = native.mapInArrow(WithNames(names, Seen(job)), PIECES)
     # Merging in two rounds keeps any one worker from unpickling what all partitions saw.
     fewer = pieces.repartition(GROUPS, "place").mapInArrow(merged, PIECES)
     watch = copy.deepcopy(job.watch)
@@ -257,33 +380,36 @@ def _watched(native: Any, job: Job) -> Watch:
     return watch
 
 
+def _seen_by(watch: Watch) -> tuple[int, str | None]:
+    """How many rows were seen, and what they add up to where that is asked."""
+    return watch.rows, None if watch.sums is None else watch.sums.text
+
+
 def _collected(frame: Any) -> pl.DataFrame:
     """What workers saw, at the driver: one row."""
     return pl.DataFrame(frame.toArrow())
 
 
-def _gathered(native: Any, job: Job) -> Any:
+def _gathered(native: Any, names: Sequence[str], job: Job) -> Any:
     """The rows, those that equal each other with one worker where the job tells them apart."""
     if not job.line.draws:
         return native
     from pyspark.sql.types import LongType, StructField, StructType
 
-    name = spare(native.columns)
-    schema = StructType([*native.schema.fields, StructField(name, LongType())])
-    keyed = native.mapInArrow(Worker(WithKeys(job, name)), schema)
+    schema = StructType([*native.schema.fields, StructField(KEY, LongType())])
+    keyed = native.mapInArrow(Worker(WithKeys(names, job.read, job.line.keys)), schema)
     # Equal rows have equal keys and so one partition, whose worker numbers the copies.
-    return keyed.repartition(name).drop(name)
+    return keyed.repartition(KEY).drop(KEY)
 
 
-def _write(native: Any, release: Releasing) -> pl.DataFrame:
+def _write(native: Any, names: Sequence[str], release: Releasing) -> pl.DataFrame:
     """Release, order and write the rows, those of a part by one worker; gives what workers tell of
     it.
     """
-    part, position_column, _ = release.marks
-    rows = native.mapInArrow(release, release.schema_in_spark())
+    rows = native.mapInArrow(WithNames(names, release), release.schema_in_spark())
     if release.job.order is not None:
-        rows = rows.repartition(release.job.parts, part).sortWithinPartitions(part, position_column)
-    return pl.DataFrame(rows.drop(position_column).mapInArrow(Writing(release), REPORT).toArrow())
+        rows = rows.repartition(release.job.parts, PART).sortWithinPartitions(PART, POSITION)
+    return pl.DataFrame(rows.drop(POSITION).mapInArrow(Writing(release), REPORT).toArrow())
 
 
 def _passed(worker_reports: pl.DataFrame, job: Job) -> Passage:
@@ -361,8 +487,12 @@ def _unlogged() -> Iterator[None]:
 def _translate_error(error: Exception) -> SfumatoError:
     """What went wrong, in our words: a worker tells its own errors by name."""
     text = str(error)
-    if "No module named 'sfumato" in text:
-        return ParameterError("the Spark workers have no sfumato: install the same version there")
+    if "PYTHON_VERSION_MISMATCH" in text or MISSING_MODULE.search(text):
+        return ParameterError(
+            "the Spark workers run a Python without this version of sfumato: let PYSPARK_PYTHON "
+            f"(or spark.pyspark.python) be {sys.executable} before the session begins, or install "
+            "the same version on every machine"
+        )
     match = SAID.search(text)
     # Only names of our own errors are believed; any other text may come from values.
     kind = getattr(errors, match[1], None) if match else None

@@ -24,8 +24,14 @@ from sfumato.core.words import join_words
 from sfumato.data.lazy.choice import engine_for
 from sfumato.data.lazy.databases import Name, address, identity_in
 from sfumato.data.lazy.drivers import Attached, begun
+from sfumato.data.lazy.file_types import (
+    PartsSource,
+    released_otherwise,
+    require_names,
+    require_types,
+)
 from sfumato.data.lazy.on_sql import DatabaseTable
-from sfumato.data.lazy.table import ENGINES, LazyTable, ParquetEngine
+from sfumato.data.lazy.table import ENGINES, EngineFrame, LazyTable, ParquetEngine
 from sfumato.errors import ParameterError, UnreadableInput, did_you_mean
 
 MEMORY = "memory"
@@ -34,6 +40,8 @@ COMFORTABLE = 0.125
 """Share of the machine's memory that the cells of a table may take to be read as a whole: working
 on it takes several times as much.
 """
+PLAIN_TYPES = (pl.Int64, pl.Int32, pl.Int16, pl.Int8, pl.Float64, pl.Float32, pl.Boolean, pl.String)
+"""Types that every engine reads as they are."""
 SUFFIXES = (".parquet", ".pq")
 MAGIC = "*?["
 ABOUT_VALUES = ("missing_values", "missing_in", "unicode", "blanks")
@@ -370,7 +378,21 @@ def digest_of_parts(parts: Sequence[Path]) -> str:
         return hashlib.sha256("".join(sorted(pool.map(digest_part, parts))).encode()).hexdigest()
 
 
+def _lazy(frame: Any) -> Any:
+    """A frame as its engine takes it."""
+    return frame if isinstance(frame, EngineFrame) else nw.from_native(frame).lazy()
+
+
 def held(parts: tuple[Path, ...], engine: str, source: Source) -> LazyTable:
     """Parts of Parquet as a table of an engine."""
     holder: ParquetEngine = ENGINES["polars" if engine == MEMORY else engine]
-    return LazyTable(holder.opened(parts, memory()), source=source, parts=parts)
+    frame = holder.opened(parts, memory())
+    types = pl.Schema(pl.read_parquet_schema(parts[0]))
+    require_names(holder.name, holder.columns_of(_lazy(frame)), list(types))
+    types_of = getattr(holder, "types_of", None)
+    if types_of is not None and any(not isinstance(t, PLAIN_TYPES) for t in types.values()):
+        require_types(holder.name, types_of(frame), types)
+    fields = {field.name: getattr(source, field.name) for field in dataclasses.fields(source)}
+    notes = source.notes if engine == MEMORY else (*source.notes, *released_otherwise(types))
+    typed = PartsSource(**{**fields, "notes": notes}, types=types)
+    return LazyTable(frame, source=typed, parts=parts)

@@ -18,10 +18,11 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.design import Renumbering, renumbered
+from sfumato.core.encoding import as_text
 from sfumato.core.pair import TablePair
 from sfumato.core.progress import silent
 from sfumato.core.randomness import Numbering, Repeats, row_keys
-from sfumato.core.reading import Rung
+from sfumato.core.reading import ColumnLevel
 from sfumato.core.schema import Role, Schema
 from sfumato.core.step import Goal, Plan, Span, Step, learnt_by
 from sfumato.core.table import Table
@@ -36,6 +37,7 @@ from sfumato.errors import InternalError, SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sfumato.core.source import Source
     from sfumato.data.lazy.coarse import Coarse
 
 FORMAT = "parquet"
@@ -89,10 +91,13 @@ class Pipeline:
         """With the marks that draws need."""
         if self.repeats is not None:
             return self
-        batches_without_direct = (rows.drop(self.gone) for rows in table.batches())
-        return dataclasses.replace(
-            self, repeats=learnt_by(Repeats(table.records), batches_without_direct)
-        )
+        if table.engine.workers is not None:
+            reader = RowReader(table.schema, table.source)
+            repeats = table.engine.workers.repeats(table.frame, reader, RowKeys(self.gone))
+        else:
+            batches_without_direct = (rows.drop(self.gone) for rows in table.batches())
+            repeats = learnt_by(Repeats(table.records), batches_without_direct)
+        return dataclasses.replace(self, repeats=repeats)
 
     def pieces(self, table: LazyTable) -> Iterator[Table]:
         """All rows as they are after the steps so far; pieces of which nothing is left are left
@@ -162,7 +167,9 @@ class Pipeline:
         }
         return released_rows.with_columns(
             {
-                n: released_rows.column(n).cast(t)
+                n: as_text(released_rows.column(n))
+                if t == pl.String
+                else released_rows.column(n).cast(t)
                 for n, t in plain.items()
                 if released_rows.dtype(n) != t
             }
@@ -170,6 +177,29 @@ class Pipeline:
 
     def keys(self, rows: Table) -> NDArray[np.uint64]:
         """A number that equal rows share, as far as steps see them."""
+        return row_keys(rows.drop(self.gone))
+
+
+@dataclasses.dataclass(frozen=True)
+class RowReader:
+    """Rows as they came, as a table: for workers elsewhere."""
+
+    schema: Schema
+    source: Source
+
+    def __call__(self, rows: pl.DataFrame) -> Table:
+        """The table."""
+        return table.in_memory(rows, self.source).with_schema(self.schema)
+
+
+@dataclasses.dataclass(frozen=True)
+class RowKeys:
+    """A number that equal rows share, as far as steps see them."""
+
+    gone: tuple[str, ...]
+
+    def __call__(self, rows: Table) -> NDArray[np.uint64]:
+        """The number of every row."""
         return row_keys(rows.drop(self.gone))
 
 
@@ -369,7 +399,9 @@ class Alongside(Shared):
             )
             self.full = self.merged.height > self.most
 
-    def pair(self, original: Table, like: Table, levels: Mapping[str, Rung]) -> TablePair | None:
+    def pair(
+        self, original: Table, like: Table, levels: Mapping[str, ColumnLevel]
+    ) -> TablePair | None:
         """All that was counted beside the counted original; None where it is not known. ``like``
         says what released columns are.
         """

@@ -22,12 +22,13 @@ from sfumato.core.free_text import refuse_texts
 from sfumato.core.pair import TablePair, levels_of
 from sfumato.core.portable import return_free_memory
 from sfumato.core.progress import Progress
-from sfumato.core.reading import Rung
+from sfumato.core.reading import ColumnLevel
 from sfumato.core.schema import Role
-from sfumato.core.source import Intake
+from sfumato.core.source import Intake, Source
 from sfumato.core.step import Goal, Plan, Step
 from sfumato.core.table import Table
 from sfumato.data.lazy.coarse import Coarse, coarsely_counted
+from sfumato.data.lazy.file_types import PartsSource
 from sfumato.data.lazy.known_rows import KnownRows
 from sfumato.data.lazy.observed_values import (
     Fingerprint,
@@ -230,7 +231,7 @@ class Written:
     counted: TablePair | None = None
 
     @property
-    def levels(self) -> dict[str, Rung]:
+    def levels(self) -> dict[str, ColumnLevel]:
         """The level each column was released at as a whole."""
         return levels_of(plan.describe() for _, plan in self.plans)
 
@@ -290,7 +291,7 @@ def _write_release(
         line=pipeline,
         schema=table.schema,
         source=table.source,
-        watch=_watch(table, original, pipeline, seed),
+        watch=_watch(table, original, seed),
         parts=parts_for(table.records),
         order=order_key(seed) if shuffle else None,
     )
@@ -313,11 +314,21 @@ def _write_release(
     released = LazyTable(
         table.engine.scanned(parts, table.frame),
         schema=releases.schema,
-        source=dataclasses.replace(table.source, intake=Intake(), digest=None),
+        source=_source_of(parts, table.source),
         parts=tuple(parts),
         keep=workplace,
     )
     return Written(released, sample, releases, plans, table.records, rows)
+
+
+def _source_of(parts: Sequence[Path], source: Source) -> Source:
+    """Where the released table comes from: what was said of reading the original is done, and
+    types are those of the parts.
+    """
+    if not isinstance(source, PartsSource):
+        return dataclasses.replace(source, intake=Intake(), digest=None)
+    types = pl.read_parquet_schema(parts[0])
+    return dataclasses.replace(source, intake=Intake(), digest=None, types=types)
 
 
 def _in_batches(
@@ -354,7 +365,8 @@ def _in_batches(
         return released_rows
 
     batches = table.batches(
-        lambda rows: progress(*_progress_words("released", rows, table.records, "rows"))
+        lambda rows: progress(*_progress_words("released", rows, table.records, "rows")),
+        job.watch.see_as_held,
     )
     return _write_batches(table, job, in_parallel(release, batches), folder, seed, progress)
 
@@ -418,23 +430,24 @@ def _write_batches(
     return Handed(parts, job.watch, sum(handed))
 
 
-def _watch(table: LazyTable, original: Table, pipeline: Pipeline, seed: Seed) -> Watch:
+def _watch(table: LazyTable, original: Table, seed: Seed) -> Watch:
     """What is learnt of the rows while they are released."""
     # A stream of its own: the same key for sample and sums, and none of the draws of the steps.
     key = int(seed.stream("sample of a large table").integers(2**63))
     texts = [
         n for n, a in table.schema.attributes.items() if not a.has(Role.DROP) and not a.free_text
     ]
-    # A digest of the files shows a change better than sums, and needs no hash of every row.
-    digested = table.source.digest is not None and table.parts
-    # Generalised columns hold stand-ins in the counts, so their sums would never agree.
-    coarser = set[str]() if pipeline.coarse is None else set(pipeline.coarse.levels)
-    as_held = [name for name in original.columns if name not in coarser]
-    return Watch(
-        SampledRows(SAMPLE, key),
-        Texts(texts, key),
-        None if digested else Fingerprint(as_held, [key]),
-    )
+    counted_sums = _counted_sums(table, original)
+    sums = None if counted_sums is None else Fingerprint(counted_sums.columns, counted_sums.keys)
+    return Watch(SampledRows(SAMPLE, key), Texts(texts, key), sums)
+
+
+def _counted_sums(table: LazyTable, original: Table) -> Fingerprint | None:
+    """What the rows added up to when they were counted; None where a digest of files tells more."""
+    if table.digested:
+        return None
+    sums: Fingerprint = table.memo["sums", tuple(original.columns)]
+    return sums
 
 
 def _require_unchanged(table: LazyTable, original: Table, watch: Watch) -> None:
@@ -442,14 +455,11 @@ def _require_unchanged(table: LazyTable, original: Table, watch: Watch) -> None:
     for sure.
     """
     is_same = watch.rows == original.records
-    if watch.sums is None:
+    counted_sums = _counted_sums(table, original)
+    if watch.sums is None or counted_sums is None:
         is_same = is_same and digest_of_parts(table.parts) == table.source.digest
-    elif (
-        not table.source.intake.options()
-    ):  # what is said of values may be read otherwise in some rows than in all
-        fingerprint = Fingerprint(watch.sums.columns, watch.sums.keys)
-        fingerprint.see(original.to_polars(), original.copies)
-        is_same = is_same and fingerprint.text == watch.sums.text
+    else:
+        is_same = is_same and counted_sums.text == watch.sums.text
     if not is_same:
         raise changed(table.source.name)
 

@@ -14,7 +14,7 @@ import io
 import os
 import pickle
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +22,14 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.table import Table
-from sfumato.data.lazy import on_polars
 from sfumato.data.lazy.codes import Coder
 from sfumato.data.lazy.digest import RowsDigest
 from sfumato.data.lazy.parts import places_of
 from sfumato.errors import OutputError, ParameterError, SchemaError, SfumatoError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from sfumato.data.lazy.observed_values import Fingerprint, Watch
     from sfumato.data.lazy.table import Job
 
@@ -43,9 +44,47 @@ pass.
 """
 
 
-def spare(columns: Iterable[str]) -> str:
-    """A name that no column has, in capitals or not: many sessions make no difference."""
-    return on_polars.spare([column.lower() for column in columns])
+KEY, PART, POSITION, TOLD = "key", "part", "position", "told"
+"""Names of columns beside those with numbers: what equal rows share, the part of a released row,
+its place there, and what a worker tells.
+"""
+
+
+SIGNED: dict[Any, pl.DataType] = {
+    pl.UInt8: pl.Int16(),
+    pl.UInt16: pl.Int32(),
+    pl.UInt32: pl.Int64(),
+    pl.UInt64: pl.Int64(),
+    pl.Null: pl.String(),
+}
+"""Types that Spark lacks, and what holds their values there."""
+
+
+def types_in_spark(rows: pl.DataFrame) -> dict[str, pl.DataType]:
+    """The types of columns, where Spark holds them."""
+    return {name: SIGNED.get(t.base_type(), t) for name, t in rows.schema.items()}
+
+
+def numbered_names(count: int) -> list[str]:
+    """Names of so many columns, as Spark sees them.
+
+    >>> numbered_names(2)
+    ['column0', 'column1']
+    """
+    return [f"column{number}" for number in range(count)]
+
+
+class WithNames:
+    """What a worker does with columns under their own names; Spark sees their numbers alone."""
+
+    def __init__(
+        self, names: Sequence[str], work: Callable[[Iterator[Any]], Iterator[Any]]
+    ) -> None:
+        self.names, self.work = list(names), work
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """What comes of the batches."""
+        return self.work(batch.rename_columns(self.names) for batch in batches)
 
 
 class Worker:
@@ -121,23 +160,73 @@ def summed(rows: pl.DataFrame) -> pl.DataFrame:
 
 @dataclasses.dataclass(frozen=True)
 class WithKeys:
-    """Rows with a number that equal ones share."""
+    """Rows with a number that equal ones share; ``names`` are those of their columns."""
 
-    job: Job
-    name: str
+    names: Sequence[str]
+    read: Callable[[pl.DataFrame], Table]
+    keys: Callable[[Table], NDArray[np.uint64]]
 
     def __call__(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows and their numbers."""
-        return rows.with_columns(
-            # Spark has no unsigned numbers; the same bits as signed ones are still equal for equal
-            # rows.
-            pl.Series(self.name, self.job.line.keys(self.job.read(rows)).view(np.int64))
+        named = rows.rename(dict(zip(rows.columns, self.names, strict=True)))
+        # Spark has no unsigned numbers; the same bits as signed ones are still equal for equal
+        # rows.
+        return rows.with_columns(pl.Series(KEY, self.keys(self.read(named)).view(np.int64)))
+
+
+class OnlyKeys(WithKeys):
+    """The number that equal rows share, alone."""
+
+    def __call__(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The numbers."""
+        return super().__call__(rows).select(KEY)
+
+
+@dataclasses.dataclass(frozen=True)
+class WithWords:
+    """Words of 64 bits for every row, one a column; ``words`` gives them of rows as they came."""
+
+    words: Callable[[pl.DataFrame], Sequence[NDArray[np.uint64]]]
+
+    def __call__(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The words alone, as signed numbers: Spark has no others."""
+        columns = [words.view(np.int64) for words in self.words(rows)]
+        return pl.DataFrame(dict(zip(numbered_names(len(columns)), columns, strict=True)))
+
+
+@dataclasses.dataclass(frozen=True)
+class WithPlaces:
+    """Rows of which some columns are places of what stands for their values."""
+
+    places: Callable[[pl.DataFrame], dict[str, pl.Series]]
+
+    def __call__(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows, under the numbers of their columns."""
+        places = self.places(rows)
+        replaced = rows.with_columns(
+            column.cast(pl.Int64).alias(name) for name, column in places.items()
         )
+        replaced.columns = numbered_names(rows.width)
+        return replaced
 
 
 def _watch_rows(watch: Watch, job: Job, rows: pl.DataFrame) -> pl.DataFrame:
     watch.see(job.read(rows).to_polars())
+    watch.see_as_held(rows)
     return rows
+
+
+@dataclasses.dataclass(frozen=True)
+class AddedUp:
+    """What the rows of a worker add up to, as bytes."""
+
+    sums: Fingerprint
+
+    def __call__(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The sums of these rows alone."""
+        sums = copy.deepcopy(self.sums)
+        sums.see(rows)
+        return pl.DataFrame({"found": [pickle.dumps(sums)]})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -217,21 +306,12 @@ class Releasing:
     types: dict[str, pl.DataType]
     folder: str
 
-    @property
-    def marks(self) -> tuple[str, str, str]:
-        """Names of three columns more: the part of a row, its place in it, and what a worker
-        tells.
-        """
-        part = spare(self.types)
-        position_column = spare([*self.types, part])
-        return part, position_column, spare([*self.types, part, position_column])
-
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The rows as they are written, then what was done."""
         job, passage = self.job.started(), Passage(copy.deepcopy(self.job.watch.sums))
         yield from _map_batches(lambda rows: self.marked(self.made(job, rows, passage)), batches)
         # Part -1 is no part: the row only brings the report home.
-        report = {self.marks[0]: [-1], self.marks[2]: [pickle.dumps(passage)]}
+        report = {PART: [-1], TOLD: [pickle.dumps(passage)]}
         last = pl.concat([self.marked(self.none()), pl.DataFrame(report)], how="diagonal_relaxed")
         yield from last.cast(self.marked(self.none()).schema).to_arrow().to_batches()
 
@@ -240,7 +320,7 @@ class Releasing:
         _require_folder(self.folder)
         read = job.read(rows)
         if passage.sums is not None:
-            passage.sums.see(read.to_polars())
+            passage.sums.see(rows)
         released_rows = job.line.released(read.with_text_coded())
         passage.rows += rows.height
         passage.released += len(released_rows)
@@ -257,31 +337,30 @@ class Releasing:
         """Released rows in types that Spark has, with their places; without an order they stay with
         the worker that has them.
         """
-        plain, (part, position_column, report_column) = (
-            self.typed(released_rows.to_polars()),
-            self.marks,
-        )
+        plain = self.typed(released_rows.to_polars())
+        plain.columns = numbered_names(plain.width)
         if self.job.order is None:
             marks = [
-                pl.lit(_partition(), pl.Int32).alias(part),
-                pl.lit(0, pl.Int64).alias(position_column),
+                pl.lit(_partition(), pl.Int32).alias(PART),
+                pl.lit(0, pl.Int64).alias(POSITION),
             ]
-            return plain.with_columns(*marks, pl.lit(None, pl.Binary).alias(report_column))
+            return plain.with_columns(*marks, pl.lit(None, pl.Binary).alias(TOLD))
         coder = Coder()
         order = coder.hashes(coder.coded(released_rows), self.job.order)
         # Spark has no unsigned numbers: with the first bit turned over, signed ones have the same
         # order
         signed = order.reinterpret(signed=True) ^ pl.Series([-(2**63)])
-        parts = places_of(order, self.job.parts).cast(pl.Int32).alias(part)
+        parts = places_of(order, self.job.parts).cast(pl.Int32).alias(PART)
         return plain.with_columns(
-            parts, signed.alias(position_column), pl.lit(None, pl.Binary).alias(report_column)
+            parts, signed.alias(POSITION), pl.lit(None, pl.Binary).alias(TOLD)
         )
 
     def typed(self, released_frame: pl.DataFrame) -> pl.DataFrame:
         """Every column in its one type, which must hold what it is given."""
         # A column that is wider here than in the sample would not fit the files of other workers.
         common_schema = pl.concat(
-            [pl.DataFrame(schema=self.types), released_frame.clear()], how="vertical_relaxed"
+            [pl.DataFrame(schema=self.types), pl.DataFrame(schema=types_in_spark(released_frame))],
+            how="vertical_relaxed",
         ).schema
         wide = [name for name, dtype in common_schema.items() if dtype != self.types[name]]
         if wide:
@@ -317,16 +396,15 @@ class Writing:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Reports of the parts that were written, and of the passes in which they were released."""
-        report_column = self.release.marks[2]
         files: list[_File] = []
         for rows in _together(batches):
             # Reports of those who released ride along as rows; they are taken out before rows are
             # written.
-            notes = rows[report_column].drop_nulls()
+            notes = rows[TOLD].drop_nulls()
             yield from _reported([(None, None, 0, note) for note in notes])
             _report_error(
                 lambda rows: self.put(files, rows),
-                rows.filter(pl.col(report_column).is_null()).drop(report_column),
+                rows.filter(pl.col(TOLD).is_null()).drop(TOLD),
             )
         _report_error(lambda rows: _ended(files, rows), pl.DataFrame())
         yield from _reported([(file.place, file.path.name, file.rows, None) for file in files])
@@ -334,15 +412,15 @@ class Writing:
     def put(self, files: list[_File], rows: pl.DataFrame) -> pl.DataFrame:
         """Write rows of one part or of several, the last of which may go on."""
         _require_folder(self.release.folder)
-        part = self.release.marks[0]
         for (part_number,), part_rows in rows.partition_by(
-            part, as_dict=True, include_key=False, maintain_order=True
+            PART, as_dict=True, include_key=False, maintain_order=True
         ).items():
             # Rows of one part come together, so another number means that the part before is
             # complete.
             if not files or files[-1].place != part_number:
                 _ended(files, rows)
                 files.append(_File(Path(self.release.folder), part_number))
+            part_rows.columns = list(self.release.types)
             files[-1].add(part_rows.cast(self.release.types))  # type: ignore[arg-type]
         return rows
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
 
 import narwhals as nw
@@ -20,7 +20,8 @@ from sfumato.core.table import Table, refuse_patterns
 from sfumato.data.lazy import on_polars, on_sql
 from sfumato.data.lazy.choice import distinct_rows
 from sfumato.data.lazy.digest import RowsDigest
-from sfumato.data.lazy.observed_values import Handed, Watch
+from sfumato.data.lazy.file_types import types_of_files, with_types_of_files
+from sfumato.data.lazy.observed_values import Fingerprint, Handed, Watch
 from sfumato.data.table.values import with_values
 from sfumato.errors import ParameterError, SchemaError
 
@@ -66,6 +67,10 @@ class Tick(Protocol):
 
 def unheard(rows: int) -> None:
     """Tell nobody."""
+
+
+def unseen(rows: pl.DataFrame) -> None:
+    """Show nobody."""
 
 
 class Engine(Protocol):
@@ -140,6 +145,42 @@ class Workers(Protocol):
         """The digest of all rows."""
         ...
 
+    def add_up(self, frame: Any, columns: Sequence[str], sums: Fingerprint) -> None:
+        """Add what some columns of all rows hold to their sums."""
+        ...
+
+    def repeats(
+        self,
+        frame: Any,
+        read: Callable[[pl.DataFrame], Table],
+        keys: Callable[[Table], NDArray[np.uint64]],
+    ) -> NDArray[np.uint64]:
+        """The keys that several rows share, sorted."""
+        ...
+
+    def distinct(
+        self,
+        frame: Any,
+        columns: Sequence[str],
+        words: Callable[[pl.DataFrame], Sequence[NDArray[np.uint64]]],
+        count: int,
+    ) -> list[int]:
+        """About how many different words there are, for each of so many words of a row."""
+        ...
+
+    def counted_by_places(
+        self,
+        frame: Any,
+        columns: Sequence[str],
+        replaced: Sequence[str],
+        places: Callable[[pl.DataFrame], dict[str, pl.Series]],
+        max_combinations: int,
+    ) -> pl.DataFrame | None:
+        """The distinct combinations of some columns and, last, how many rows have each, where
+        places stand for the values of some of them; None: there are too many.
+        """
+        ...
+
 
 class Conveyor(Protocol):
     """The steps that rows go through; it is ``started`` for every pass, in which equal rows come
@@ -181,7 +222,8 @@ class Job:
 def in_memory(rows: pl.DataFrame, source: Source, copies: NDArray[np.int64] | None = None) -> Table:
     """Rows of a table, read as was said about its values."""
     plain = dataclasses.replace(source, intake=Intake())
-    table = Table(rows, source=plain, copies=copies)  # type: ignore[arg-type]
+    typed = with_types_of_files(rows, source)
+    table = Table(typed, source=plain, copies=copies)  # type: ignore[arg-type]
     return with_values(table, source.intake)
 
 
@@ -253,6 +295,13 @@ class LazyTable(Described):
                 )
             self.memo["columns"] = column_types
         return list(self.memo["columns"])
+
+    def type_of_column(self, name: str) -> Any:
+        """The type of a column: that of the files, whatever the engine makes of it."""
+        file_type = types_of_files(self.source).get(name)
+        if file_type is None:
+            return super().type_of_column(name)
+        return nw.from_native(pl.Series(name, [], dtype=file_type), series_only=True).dtype
 
     @property
     def records(self) -> int:
@@ -387,7 +436,7 @@ class LazyTable(Described):
         # Weights and units are added up per combination, for which equal rows must be merged.
         if not self.engine.RESUMES or added_up & set(names):
             return None
-        pieces = list[pl.DataFrame]()
+        pieces, sums = list[pl.DataFrame](), Fingerprint.fresh(names)
         for batch in self.engine.batches(self.frame, names, tick):
             # The first batch decides; once rows are taken as they are, all of them must be.
             if not pieces and not (
@@ -399,6 +448,9 @@ class LazyTable(Described):
         if rows.height > max_combinations:
             return None
         self.memo.setdefault("records", rows.height)
+        if not self.digested:
+            sums.see(rows)
+            self.memo["sums", names] = sums
         return self.rows_in_memory(rows, one_record_each(rows.height)).with_text_coded()
 
     def _count(self, names: tuple[str, ...], tick: Tick, max_combinations: int) -> Table:
@@ -411,6 +463,9 @@ class LazyTable(Described):
             counts = counts.sort(pl.nth(range(len(names))))
         copies = counts.to_series(counts.width - 1).to_numpy()
         self.memo.setdefault("records", int(copies.sum()))
+        if not self.digested:
+            self.memo["sums", names] = Fingerprint.fresh(names)
+            self.memo["sums", names].see(counts, copies)
         return self.rows_in_memory(counts.drop(counts.columns[-1]), copies).with_text_coded()
 
     def values_of(self, name: str) -> Table:
@@ -491,17 +546,37 @@ class LazyTable(Described):
             else described_table
         )
 
-    def pieces_of(self, columns: Sequence[str], tick: Tick = unheard) -> Iterator[Table]:
-        """Some columns of all rows as tables in memory, some rows at a time, in any order."""
+    @property
+    def digested(self) -> bool:
+        """Whether the files that it is read from have a digest: it shows a change better than sums
+        of what the rows hold, and needs no hash of every row.
+        """
+        return self.source.digest is not None and bool(self.parts)
+
+    def pieces_of(
+        self,
+        columns: Sequence[str],
+        tick: Tick = unheard,
+        see: Callable[[pl.DataFrame], None] = unseen,
+    ) -> Iterator[Table]:
+        """Some columns of all rows as tables in memory, some rows at a time, in any order; ``see``
+        gets them as they came.
+        """
         schema = self.part_of_schema(columns)
         for rows in self.engine.batches(self.frame, columns, tick):
+            see(rows)
             yield self.rows_in_memory(rows).with_schema(schema)
 
     def part_of_schema(self, names: Iterable[str]) -> Schema:
         """What some of the columns are."""
         return Schema({name: self.schema[name] for name in names if name in self.schema.attributes})
 
-    def batches(self, tick: Tick = unheard) -> Iterator[Table]:
-        """All rows as tables in memory, some at a time, in any order."""
+    def batches(
+        self, tick: Tick = unheard, see: Callable[[pl.DataFrame], None] = unseen
+    ) -> Iterator[Table]:
+        """All rows as tables in memory, some at a time, in any order; ``see`` gets them as they
+        came.
+        """
         for rows in self._read(tick):
+            see(rows)
             yield self.rows_in_memory(rows).with_schema(self.schema)

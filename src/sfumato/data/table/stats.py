@@ -153,9 +153,9 @@ def _settled(frame: pl.DataFrame) -> pl.DataFrame:
 def write(frame: pl.DataFrame, target: Path, source: Source, *, kind: str) -> None:
     """Write with the labels that still apply.
 
-    A value label stays for values that still occur; a column that became text loses the labels of
-    its numbers and keeps its own; codes declared as missing stay declared where no released value
-    is one of them.
+    A value label stays for values that still occur. Where codes became text beside labels of groups
+    (``1``, ``*``), SPSS keeps them; Stata labels numbers only, so there they are lost. Codes
+    declared as missing stay declared where no released value is one of them.
     """
     pyreadstat = require("pyreadstat", extra="stats", to=f"write {_TITLE[kind]} files")
     _refuse_names(frame, kind)
@@ -168,9 +168,10 @@ def write(frame: pl.DataFrame, target: Path, source: Source, *, kind: str) -> No
     options["column_labels"] = {k: labels[k] for k in frame.columns if k in labels} or None
     # No value labels are written for SAS.
     if kind != "sas":
-        options["variable_value_labels"] = (
-            surviving_labels(ready, source.labels.get("values", {})) or None
+        value_labels = surviving_labels(
+            ready, source.labels.get("values", {}), of_text=kind == "spss"
         )
+        options["variable_value_labels"] = value_labels or None
     # Formats and measures are words of one program; another would not know them.
     if kind == source.format:
         options |= _own_words(ready, source, kind)
@@ -187,17 +188,33 @@ def write(frame: pl.DataFrame, target: Path, source: Source, *, kind: str) -> No
 
 
 def surviving_labels(
-    frame: pl.DataFrame, values: Mapping[str, Mapping[Any, str]]
+    frame: pl.DataFrame, values: Mapping[str, Mapping[Any, str]], *, of_text: bool = True
 ) -> dict[str, dict[Any, str]]:
-    """Value labels of the codes that still occur, per column that still holds codes."""
+    """Value labels of the codes that still occur; of codes in a column that became text only with
+    ``of_text``.
+
+    >>> import polars as pl
+    >>> surviving_labels(pl.DataFrame({"sex": ["1", "*"]}), {"sex": {1.0: "male", 2.0: "female"}})
+    {'sex': {'1': 'male'}}
+    """
     labels_kept = {}
     for name in (column for column in frame.columns if column in values):
         # A label whose code is gone would tell which values there were.
         present = set(frame[name].unique().drop_nulls())
         labels = {code: label for code, label in values[name].items() if code in present}
+        if of_text and frame[name].dtype == pl.String:
+            texts = {_text_of_code(code): label for code, label in values[name].items()}
+            labels = {text: label for text, label in texts.items() if text in present}
         if labels:
             labels_kept[name] = labels
     return labels_kept
+
+
+def _text_of_code(code: Any) -> str:
+    """A code as it stands in a column of text: these formats store whole numbers as doubles."""
+    if isinstance(code, float) and code.is_integer():
+        return str(int(code))
+    return str(code)
 
 
 def _own_words(frame: pl.DataFrame, source: Source, kind: str) -> Document:

@@ -170,6 +170,8 @@ def _respelled(column: pl.Series, intake: Intake) -> pl.Series:
 
 def _without_codes(column: pl.Series, codes: tuple[Code, ...]) -> pl.Series:
     """The column with missing values where it held a code."""
+    if column.dtype == pl.Duration:  # no code spells a span of time
+        return column
     if column.dtype.is_numeric():
         is_code = _holds_numbers(column, codes)
     else:

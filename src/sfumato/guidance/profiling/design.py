@@ -30,6 +30,8 @@ _LARGEST_HOUSEHOLD = 20
 
 _MOST_ROWS_A_PERSON = 1000
 _HEAVIEST_BODY = 350
+# Standard deviation of body weights in means: that of children and adults together is a half.
+_WIDEST_BODIES = 1.0
 # Mean of survey weights: each record stands for one person at least, up to rounding where they are
 # scaled to one.
 _LEAST_MEAN = 0.9
@@ -134,6 +136,17 @@ def is_bare_weight(column: ProfiledColumn) -> bool:
         and match.length == 1
         and not set(match.other_words) & word_lists().body
     )
+
+
+def is_no_body_weight(column: ProfiledColumn) -> bool:
+    """Whether numbers are too far apart to weigh bodies: people are of one order of magnitude, in
+    kilograms, pounds or grams.
+    """
+    values = column.values.drop_nulls().cast(pl.Float64)
+    mean, spread, largest = values.mean(), values.std(), values.max()
+    if not isinstance(mean, float) or not isinstance(spread, float):
+        return False
+    return spread > _WIDEST_BODIES * mean and float(largest) > _HEAVIEST_BODY  # type: ignore[arg-type]
 
 
 def warning_of_weight(card: Card) -> str:

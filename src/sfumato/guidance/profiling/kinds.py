@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import functools
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 
@@ -231,6 +232,35 @@ def _from_type(dtype: pl.DataType) -> KindGuess:
     return KindGuess(kind, "no values: only the type of the column speaks")
 
 
+def _has_fractions(sample: TextSample) -> bool:
+    """Whether numbers are not all whole: codes are, however they are stored."""
+    return any(
+        is_number(text) and math.isfinite(float(text)) and not float(text).is_integer()
+        for text in sample.texts
+    )
+
+
+def _are_years(sample: TextSample) -> bool:
+    """Whether whole numbers are neighbouring years of four digits: as codes they would be joined to
+    *other*, where periods say more.
+    """
+    years = {int(text) for text in sample.texts if _YEAR.fullmatch(text)}
+    if len(years) < _FEWEST_YEARS or share(_is_year, sample.texts) < 1:
+        return False
+    span = max(years) - min(years) + 1
+    return len(years) * _YEARS_APART >= span
+
+
+def _is_year(text: str) -> bool:
+    return _YEAR.fullmatch(text) is not None
+
+
+# Four digits of years in which people of a table lived; so many of them, and hardly further apart.
+_YEAR = re.compile(r"(?:18[5-9]|19\d|20\d)\d")
+_FEWEST_YEARS = 3
+_YEARS_APART = 2
+
+
 def _from_numbers(sample: TextSample, match: Match | None, *, whole: bool) -> KindGuess:
     concept = match.concept if match else None
     if concept in COUNTED:
@@ -239,7 +269,9 @@ def _from_numbers(sample: TextSample, match: Match | None, *, whole: bool) -> Ki
         return KindGuess(Kind.DATE, "eight digits that are dates (year, month, day)")
     if concept == "education":
         return KindGuess(Kind.ORDINAL, "numbers that stand for levels")
-    if match is not None and match.family == "quasi":
+    if whole and _are_years(sample):
+        return KindGuess(Kind.NUMERIC, "years")
+    if match is not None and match.family == "quasi" and (whole or not _has_fractions(sample)):
         return KindGuess(Kind.NOMINAL, "numbers that are codes")
     # village_id and school_id number villages and schools: no amounts.
     if whole and _numbers_things(match):

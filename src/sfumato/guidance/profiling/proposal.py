@@ -21,7 +21,7 @@ from sfumato.guidance.profiling.columns import ProfiledColumn, look_at
 from sfumato.guidance.profiling.copies import copies_in
 from sfumato.guidance.profiling.detection import Recognition
 from sfumato.guidance.profiling.identifiers import identify
-from sfumato.guidance.profiling.proposed_hierarchies import suggest
+from sfumato.guidance.profiling.proposed_hierarchies import suggest, suggest_for_address
 from sfumato.guidance.profiling.proposed_steps import ProposedStep, choose_step
 from sfumato.guidance.profiling.quasi import (
     MOST_COLUMNS,
@@ -195,6 +195,7 @@ def _propose(table: ColumnSource, source: Source, bound: int) -> tuple[Proposal,
         profiled.direct,
         title=PurePath(source.name).stem,
         prefix=_shared_prefix(table.columns),
+        labels=source.labels.get("variables", {}),
     )
     ranking = rank(
         [
@@ -288,6 +289,9 @@ def _proposal(column: ProfiledColumn, guess: RoleGuess) -> ColumnProposal:
     if Role.DROP in guess.roles:
         if guess.concept == "free text":
             kind = Kind.TEXT
+        address = suggest_for_address(column)
+        if address is not None:
+            reasons.append(f"to keep part of it: role quasi, hierarchy {address.hierarchy}")
     elif not UNITS & set(guess.roles):
         reasons.append(f"{kind}: {card.reason}")
     if Role.QUASI in guess.roles:

@@ -5,12 +5,16 @@ never values.
 from __future__ import annotations
 
 import dataclasses
+import re
+from typing import Any
 
 import polars as pl
 
+from sfumato.core import registry
 from sfumato.core.encoding import label
 from sfumato.core.fields import Document
 from sfumato.core.schema import Kind
+from sfumato.errors import SchemaError
 from sfumato.guidance.profiling.classification_codes import classified
 from sfumato.guidance.profiling.columns import ProfiledColumn, count_values
 from sfumato.guidance.profiling.generalized_values import (
@@ -25,6 +29,11 @@ from sfumato.guidance.profiling.kinds import MOST_VALUES, all_dates, date_form, 
 # Concepts whose codes say the large group with their first characters.
 _CODED_FROM_LEFT = frozenset({"postal code", "region", "place of residence", "occupation"})
 
+# Direct identifiers whose first parts say where they belong.
+_ADDRESSES = frozenset({"ip address", "device id", "web address"})
+_WEB = re.compile(r"https?://|www\.", re.I)
+_CODE = re.compile(r"[A-Za-z0-9]{1,12}(?:[./:_|-][A-Za-z0-9]{1,12})*", re.ASCII)
+_FEWEST_CODES = 3
 _LONGEST_CODE = 12
 # Numbers per whole number from the smallest to the largest, from which they are running ones.
 _LEAST_DENSE = 0.8
@@ -51,6 +60,7 @@ def suggest(column: ProfiledColumn) -> Suggestion:
         _dates(column, labels)
         or _classified(column, labels)
         or _mask(column, labels)
+        or _separated(labels)
         or _order(labels)
         or _intervals(column, labels)
         or (Suggestion({"suppress": {}}, "too few values to group") if card.distinct <= 3 else None)
@@ -121,6 +131,52 @@ def _mask(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
             "codes whose first characters say the larger area or group",
         )
     return None
+
+
+def suggest_for_address(column: ProfiledColumn) -> Suggestion | None:
+    """The hierarchy of network, hardware and web addresses, whatever the role of their column; None
+    of any other column.
+    """
+    concept = column.match.concept if column.match else None
+    if concept not in _ADDRESSES:
+        return None
+    return _separated(_labels(column))
+
+
+def _separated(labels: list[str]) -> Suggestion | None:
+    """Networks, web addresses, and codes whose parts stand between separators."""
+    if len(labels) < _FEWEST_CODES:
+        return None
+    if _covers("networks", labels):
+        return Suggestion({"networks": {}}, "addresses and their networks")
+    if all(map(_WEB.match, labels)) and _covers("web_addresses", labels):
+        return Suggestion({"web_addresses": {}}, "pages, hosts and their domains")
+    if not all(map(_CODE.fullmatch, labels)):
+        return None
+    parts: Any = registry.family("hierarchies")["parts"].from_values(dict.fromkeys(labels, 1))
+    with_digit = sum(any(map(str.isdigit, label)) for label in labels)
+    if parts is None or with_digit < 0.9 * len(labels) or all(map(is_number, labels)):
+        return None
+    if any(map(looks_grouped, labels)):
+        return None
+    groups = {re.split(f"[{re.escape(parts.separators)}]", label)[0] for label in labels}
+    # Groups that hold hardly more than one code each would say nothing.
+    if 2 * len(groups) > len(labels):
+        return None
+    return Suggestion(
+        {"parts": {"separators": parts.separators, "keep": list(parts.keep)}},
+        "codes whose first parts say the larger group",
+    )
+
+
+def _covers(kind: str, labels: list[str]) -> bool:
+    """Whether a hierarchy with its usual levels has a path for all labels."""
+    hierarchy: Any = registry.build("hierarchies", {kind: {}})
+    try:
+        hierarchy.paths(labels, [1] * len(labels))
+    except SchemaError:
+        return False
+    return True
 
 
 def _filled_up(column: ProfiledColumn, labels: list[str]) -> dict[str, str]:

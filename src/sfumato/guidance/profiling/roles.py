@@ -21,12 +21,14 @@ from sfumato.guidance.profiling.design import (
     find_strata,
     find_weight,
     is_bare_weight,
+    is_no_body_weight,
     may_weigh_records,
     warning_of_weight,
     weighs_records,
 )
 from sfumato.guidance.profiling.detection import Recognition, share
 from sfumato.guidance.profiling.generalized_values import is_number, looks_grouped
+from sfumato.guidance.profiling.label_reading import guess_of_label
 from sfumato.guidance.profiling.lexicon import ART_9, QUASI_AND_SENSITIVE, word_lists
 from sfumato.guidance.profiling.name_reading import NameReading
 from sfumato.guidance.profiling.neighbours import (
@@ -75,11 +77,13 @@ def assign_roles(
     *,
     title: str = "",
     prefix: str = "",
+    labels: Mapping[str, str] = {},
 ) -> dict[str, RoleGuess]:
     """A guess for every column: the design first, then direct identifiers, then what names, values,
-    other columns and the topic of the table say, and counts at last.
+    variable labels, other columns and the topic of the table say, and counts at last.
 
-    ``title`` is the name of the file, ``prefix`` letters that all names begin with.
+    ``title`` is the name of the file, ``prefix`` letters that all names begin with, ``labels`` the
+    variable labels of a file that has them.
     """
     table = read_table(
         [column for column in columns if column.card.name not in direct],
@@ -97,6 +101,8 @@ def assign_roles(
             guesses[name] = _direct_role(direct[name])
             continue
         guess = _without_differences(column) or _by_name(column, table)
+        if guess is None or guess.doubt is not None:
+            guess = _by_label(column, labels.get(name), table) or guess
         if guess is None:
             unknown.append(column)
         else:
@@ -165,6 +171,8 @@ def _by_name(column: ProfiledColumn, table: TableReading) -> RoleGuess | None:
         reason = f"the name may say who a person is ({_apart(column)}): {_OR_ELSE}"
         return _asked(reason, Doubt("who a person is", "person", "quasi"))
     if is_bare_weight(column):
+        if is_no_body_weight(column):
+            return _doubtful_weight()
         reason = "the name says weight: others can see a body's; give a survey's weight role weight"
         return RoleGuess((Role.QUASI,), reason, 0.4, "body weight", rule="name")
     if column.card.kind is Kind.DATE:
@@ -175,7 +183,7 @@ def _by_name(column: ProfiledColumn, table: TableReading) -> RoleGuess | None:
         return _of_values(values)
     if _may_be_names(column) and _says_person(name):
         return _asked(
-            f"labels or names ({_apart(column)}): direct if they name people, {_OR_ELSE}",
+            f"labels or names ({_apart(column)}): drop if they name people, {_OR_ELSE}",
             Doubt("who a person is", "drop", "quasi"),
         )
     for match in column.matches:
@@ -192,6 +200,18 @@ def _by_name(column: ProfiledColumn, table: TableReading) -> RoleGuess | None:
             role=reading.role,
         )
     return None if values is None else _of_values(values)
+
+
+def _by_label(column: ProfiledColumn, label: str | None, table: TableReading) -> RoleGuess | None:
+    """What the variable label says; whole numbers that nearly all differ may number people,
+    whatever it says.
+    """
+    if label is None or (_nearly_all_different(column) and not _has_decimals(column)):
+        return None
+    guess = guess_of_label(label, table.topics)
+    if guess is None or not _may_be(guess.concept or "", column):
+        return None
+    return guess
 
 
 def _says_person(name: str) -> bool:
@@ -449,7 +469,7 @@ def _second_of_design(concept: str, column: ProfiledColumn) -> RoleGuess | None:
 def _doubtful_weight() -> RoleGuess:
     reason = (
         "the name may say survey weight, but its values are not those of one, or it is a body's:"
-        f" weight if records stand for so many people, direct to drop it, {_OR_ELSE}"
+        f" weight if records stand for so many people, drop to leave it out, {_OR_ELSE}"
     )
     return _asked(reason, Doubt("how many people a row is for", "weight"))
 
@@ -459,7 +479,7 @@ def _second_weight(column: ProfiledColumn) -> RoleGuess:
         alone = f"{percent(column.card.uniqueness)} of records stand alone with it"
         return RoleGuess(
             (Role.ASK,),
-            f"a second survey weight, and {alone}: plain to release it, direct to drop it",
+            f"a second survey weight, and {alone}: keep to release it, drop to leave it out",
             0.4,
             doubt=Doubt("how many people a row is for", "drop"),
         )
@@ -498,6 +518,9 @@ def _plausible(match: Match, column: ProfiledColumn) -> bool:
     if match.concept == "death date":
         # death = 0 or 1 says that somebody died, not when.
         return column.card.distinct > 2
+    if match.concept == "occupation" and column.card.uniqueness >= MANY_ALONE:
+        # PCS is a French code of occupations, and a score of physical health.
+        return not _has_decimals(column)
     if match.concept == "location":
         return share(_is_place, texts) >= 0.9
     if match.concept == "body weight" and set(match.other_words) - word_lists().body:
@@ -544,7 +567,7 @@ def _by_counts(column: ProfiledColumn) -> RoleGuess:
         if card.kind is Kind.NUMERIC:
             description = "a measurement, or a number of the records"
         return _asked(
-            f"{description} ({apart}): direct if it numbers or names people, {_OR_ELSE}",
+            f"{description} ({apart}): drop if it numbers or names people, {_OR_ELSE}",
             Doubt("who a person is", "drop", "quasi"),
         )
     if card.kind is Kind.NUMERIC and (column.dtype.is_float() or card.distinct > MEASURED):
@@ -553,7 +576,7 @@ def _by_counts(column: ProfiledColumn) -> RoleGuess:
         )
     if telling and _may_be_names(column):
         return _asked(
-            f"labels or names ({apart}): direct if they name people, {_OR_ELSE}",
+            f"labels or names ({apart}): drop if they name people, {_OR_ELSE}",
             Doubt("who a person is", "drop", "quasi"),
         )
     if telling:
@@ -568,7 +591,7 @@ def _asked(reason: str, doubt: Doubt) -> RoleGuess:
     return RoleGuess((Role.ASK,), reason, 0.3, doubt=doubt, rule="unknown")
 
 
-_OR_ELSE = "quasi if outsiders may know it, sensitive if nobody may learn it, else plain"
+_OR_ELSE = "quasi if outsiders may know it, sensitive if nobody may learn it, else keep"
 
 
 def _may_be_names(column: ProfiledColumn) -> bool:

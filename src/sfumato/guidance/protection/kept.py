@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sfumato.core.words import percent
+from sfumato.core.hierarchy import TOP
+from sfumato.core.words import join_words, percent
 from sfumato.methods.utility.groupability import Groupability
 from sfumato.methods.utility.moments import Means
 from sfumato.methods.utility.tables import MarginalError
@@ -30,8 +31,12 @@ def kept_of(release: TableRelease) -> tuple[str, ...]:
         share = release.released.records / max(1, original.records)
         words = [f"{percent(share)} of records"]
     columns = len(release.released_columns)
-    if columns < len(original.columns):
-        words.append(f"{columns} of {len(original.columns)} columns")
+    empty = _without_values(release)
+    if columns - len(empty) < len(original.columns):
+        words.append(f"{columns - len(empty)} of {len(original.columns)} columns")
+    if empty:
+        # A column of suppressed cells alone is released, and tells nothing.
+        words[-1] += f" (nothing is left in {join_words(empty)})"
     if "means" in measures:
         errors = measures["means"].per_column
         close = [name for name, error in errors.items() if error <= CLOSE]
@@ -46,6 +51,18 @@ def kept_of(release: TableRelease) -> tuple[str, ...]:
     if "groupability" in measures:
         words.append(_groups(measures["groupability"].value))
     return tuple(words)
+
+
+def _without_values(release: TableRelease) -> list[str]:
+    """Quasi-identifiers of which every released cell is suppressed."""
+    empty = []
+    frame = release.released.to_polars()
+    for name in release.original.schema.quasi:
+        if name in frame.columns and frame.height:
+            values = frame.get_column(name).unique().to_list()
+            if all(value is None or value == TOP for value in values):
+                empty.append(name)
+    return empty
 
 
 def _groups(share: float) -> str:

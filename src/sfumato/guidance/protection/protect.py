@@ -20,7 +20,7 @@ from sfumato.guidance.protection.context import (
     ProtectionContext,
     context_from,
 )
-from sfumato.guidance.protection.helpful_changes import measured_changes
+from sfumato.guidance.protection.helpful_changes import limit_of, measured_changes
 from sfumato.guidance.protection.inquiry import Inquiry, Winner
 from sfumato.guidance.protection.kept import kept_of
 from sfumato.guidance.protection.protection import Protection, write_owners_files
@@ -197,6 +197,8 @@ def finish(
         progress=part_of(progress, 0.6, 0.95),
     )
     notes = [winner.choice.reason] if winner.choice.reason else []
+    if not changes and limit_of(decision, evidence) is not None:
+        notes.append("No single change that was measured brings it closer to the next tier.")
     trade_off = trade_off_of(inquiry.ground, recipe)
     if trade_off is not None:
         notes.append(trade_off.sentence)

@@ -86,8 +86,6 @@ AS_OF = {
     "Ontario IPC 2025, high": "2025",
     "ARX, highest risk by default": "September 2025",
     "Official-statistics microdata": "July 2019",
-    "Singapore PDPC 2022, internal sharing": "2022",
-    "Singapore PDPC 2022, external sharing": "2022",
 }
 
 

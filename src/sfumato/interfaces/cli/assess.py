@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from sfumato.release.table_locations import InDatabase
 
 
+MOST_CLASSES = 20
+"""Classes that are shown of a promise."""
 MOST_SETS = 20
 """Sets of columns that are shown for a record."""
 
@@ -198,6 +200,10 @@ class AssessFiles(ShowOptions):
         int | None,
         CommandOption("say which columns single out this record, counted from 0", minimum=0),
     ] = None
+    by_class: Annotated[
+        bool,
+        CommandOption("every promise class by class, with labels: for the owner's eyes"),
+    ] = False
 
 
 @command("sfumato.interfaces.api:assess")
@@ -243,6 +249,10 @@ def assess(
         _show_record(table, files.record, json=files.json)
         return
     meet = (*models, *(question.model for question in questions))
+    if files.by_class:
+        table = dataset.one_table().in_memory("assess --by-class")
+        _show_classes(table, meet, json=files.json)
+        return
     population = None
     if source.population is not None:
         population = read_data(source.population, quiet=True)
@@ -283,6 +293,25 @@ def _show_record(dataset: Table, record: int, *, json: bool) -> None:
         out().print(f"  {escape(' + '.join(columns))}", soft_wrap=True)
     if len(reasons) > MOST_SETS:
         out().print(f"  … and {len(reasons) - MOST_SETS} more sets")
+
+
+def _show_classes(dataset: Table, meet: Sequence[Any], *, json: bool) -> None:
+    """What every promise attains in every class; without promises, how large the classes are."""
+    from sfumato.core.blocks import Paragraph, TableBlock
+    from sfumato.interfaces.api import judge
+
+    verdicts = judge(dataset, meet or "k_anonymity")
+    if json:
+        give_json([{**v.to_dict(), "classes": v.classes().to_dicts()} for v in verdicts])
+        return
+    for verdict in verdicts:
+        frame = verdict.classes()
+        caption = verdict.promise if meet else "classes"
+        rows = tuple(frame.head(MOST_CLASSES).rows())
+        show_blocks([TableBlock(tuple(frame.columns), rows, caption)])
+        if frame.height > MOST_CLASSES:
+            rest = f"… and {frame.height - MOST_CLASSES:,} more classes: use --json"
+            show_blocks([Paragraph(rest)])
 
 
 def _split_verdicts(

@@ -81,6 +81,10 @@ class AttackFiles(ShowOptions):
         ),
     ] = None
     people: People = None
+    engine: Annotated[
+        str | None,
+        CommandOption("who reads the original, Parquet: memory, polars, duckdb, spark or auto"),
+    ] = None
     sign: Annotated[
         Path | None, CommandOption("private key (PEM), if the certificate is signed")
     ] = None
@@ -147,6 +151,7 @@ def attack(
         recipe=release.recipe,
         people=files.people,
         format=release.made_for,
+        engine=files.engine,
     )
     pair = release.beside(dataset)
     # The same people are looked for whenever this release is attacked, also by verify.

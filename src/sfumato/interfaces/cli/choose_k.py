@@ -13,7 +13,7 @@ import typer
 from sfumato.core.options import CommandOption
 from sfumato.core.source import Intake
 from sfumato.errors import ParameterError
-from sfumato.interfaces.cli.console import give_json, out, progress
+from sfumato.interfaces.cli.console import give_json, out, progress, show_blocks
 from sfumato.interfaces.cli.options import ShowOptions, read_data
 
 NOTHING_FITS = 4
@@ -124,6 +124,53 @@ def _rule_of_thumb() -> str:
 def _print_sentences(sentences: list[str]) -> None:
     for sentence in sentences:
         out().print(sentence, soft_wrap=True, markup=False)
+
+
+# ``sfumato explain l_diversity --data``: how many classes a promise allows, before any search.
+
+
+@dataclass(frozen=True)
+class BoundOptions:
+    """What classes are bounded by."""
+
+    panel: ClassVar[str] = "How many classes: explain l_diversity --data"
+    values: Annotated[
+        str | None, CommandOption("a table, for how many classes a promise allows", ("--data",))
+    ] = None
+    sensitive: Annotated[list[str] | None, CommandOption("a sensitive column; may be repeated")] = (
+        None
+    )
+
+
+def show_bounds(
+    name: str, figures: FigureOptions, bounds: BoundOptions, recipe: Path | None, intake: Intake
+) -> None:
+    """Say how many classes a promise about a sensitive column allows at most, and whether it can be
+    kept without suppression.
+
+    With a recipe, of the promises it makes; otherwise of usual degrees.
+    """
+    from sfumato.core import recipe_files as recipes
+    from sfumato.interfaces.api import with_recipe
+    from sfumato.release.class_bounds import bound_classes
+
+    if bounds.values is None:
+        raise ParameterError("--sensitive needs --data with a table")
+    loaded = None if recipe is None else recipes.load(recipe)
+    data: Any = read_data(bounds.values, quiet=figures.quiet, intake=intake, recipe=loaded)
+    if loaded is not None:
+        data = with_recipe(data, loaded)[0]
+    answer = bound_classes(
+        data.in_memory(f"explain {name} --data"),
+        name,
+        sensitive=bounds.sensitive or (),
+        k=5 if figures.k is None else figures.k,
+        models=() if loaded is None else loaded.meet,
+    )
+    if figures.json:
+        give_json(answer.to_dict())
+        return
+    show_blocks(answer.blocks())
 
 
 # ``sfumato explain bucketize --plan``: what buckets and classes t-closeness allows, before any data

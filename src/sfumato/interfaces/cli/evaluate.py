@@ -39,6 +39,10 @@ class EvaluateFiles(ShowOptions):
         ),
     ] = None
     people: People = None
+    engine: Annotated[
+        str | None,
+        CommandOption("who reads the original, Parquet: memory, polars, duckdb, spark or auto"),
+    ] = None
     certify: Annotated[
         bool,
         CommandOption("add the values to the shared certificate and both reports", ("--certify",)),
@@ -88,6 +92,7 @@ def evaluate(
         recipe=release.recipe,
         people=files.people,
         format=release.made_for,
+        engine=files.engine,
     )
     with progress("measuring", quiet=files.quiet):
         evaluation = api.evaluate(release.beside(dataset), metrics=metrics)

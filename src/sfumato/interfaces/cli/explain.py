@@ -13,9 +13,11 @@ from rich.table import Table
 
 from sfumato.errors import ParameterError, UnreadableInput, did_you_mean
 from sfumato.interfaces.cli.choose_k import (
+    BoundOptions,
     ChoiceOptions,
     FigureOptions,
     PlanOptions,
+    show_bounds,
     show_choice,
     show_plan,
 )
@@ -160,12 +162,14 @@ def explain(
     figures: FigureOptions,
     choice: ChoiceOptions,
     plan: PlanOptions,
+    bounds: BoundOptions,
     reading: ReadOptions,
 ) -> None:
     """Explain a model, step, hierarchy or objective, or what a release did and why.
 
-    With figures: which k a tolerable risk asks for (explain k_anonymity --risk 0.05), and which
-    buckets fit (explain bucketize --plan).
+    With figures: which k a tolerable risk asks for (explain k_anonymity --risk 0.05), which
+    buckets fit (explain bucketize --plan), and how many classes a promise about a sensitive column
+    allows (explain l_diversity --data visits.csv --sensitive diagnosis).
     """
     from sfumato.core.parameters import known_as
 
@@ -174,6 +178,13 @@ def explain(
     # An option that was typed makes the object differ from its defaults.
     for_plan = plan != PlanOptions()
     for_choice = data is not None or choice != ChoiceOptions() or reading != ReadOptions()
+    if bounds != BoundOptions():
+        if for_plan or data is not None or choice != ChoiceOptions(recipe=choice.recipe):
+            raise ParameterError(
+                "--data goes with --sensitive, --k, -r and options of reading only"
+            )
+        show_bounds(name, figures, bounds, choice.recipe, reading.intake)
+        return
     if name == "bucketize" and plan.plan and not for_choice:
         show_plan(figures, plan)
         return
@@ -287,6 +298,11 @@ def _show_method(description: Description, *, headed: bool) -> None:
     if "of_several_tables" in description:
         keys = ", ".join(description["of_several_tables"])
         out().print(f"\nIn recipes of several tables also: {keys}", soft_wrap=True)
+    if "search" in description:
+        out().print("\n[bold]What kind of search[/]")
+        for algorithm, kind in description["search"].items():
+            words = f"{algorithm}: {kind}" if algorithm else kind
+            out().print(f"  {escape(words)}", soft_wrap=True)
     if "facts" in description:
         out().print("\n[bold]What kind of promise[/]")
         for line in traits_of(description):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sfumato.core.options import CommandOption
+from sfumato.core.shape import Shape
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.command import Keywords, command
@@ -35,6 +36,7 @@ from sfumato.interfaces.cli.options import (
 
 if TYPE_CHECKING:
     from sfumato.core.model import Verdict
+    from sfumato.core.recipe import Recipe
     from sfumato.release.verification import Verification
 
 # ``sfumato check``: a gate for pipelines.
@@ -48,6 +50,17 @@ class CheckFiles(ShowOptions):
     original: Annotated[
         str | None,
         CommandOption("the original table, for promises that compare with it"),
+    ] = None
+    generalisation_of: Annotated[
+        str | None,
+        CommandOption("the table that this one should be a generalisation of (Ti ≤ Tj)"),
+    ] = None
+    max_suppressed: Annotated[
+        int | None,
+        CommandOption(
+            "with --generalisation-of: records that may be suppressed; default: as many as are",
+            minimum=0,
+        ),
     ] = None
     sql: Annotated[bool, CommandOption("print the promises as a query on --table", ("--sql",))] = (
         False
@@ -65,6 +78,10 @@ def check(
     """Judge a released table by a recipe; exit code 1 if a promise does not hold or a direct
     identifier remains.
 
+    With --generalisation-of it also says whether every record generalises one of that table, on
+    which levels of the hierarchies in the recipe, and whether the table is k-minimal: k is that of
+    the recipe's k-anonymity, or what the table attains.
+
     With --sql nothing is read: the promises are printed as a query that returns a row for every
     class that breaks one, a test for dbt.
     """
@@ -75,6 +92,7 @@ def check(
     if files.sql:
         # A query is made of the recipe alone: any other option would be ignored without a word.
         options = {**vars(source), **vars(reading), "data": data, "original": files.original}
+        options |= {"of": files.generalisation_of, "suppressed": files.max_suppressed}
         table = options.pop("table")
         superfluous = any(value is not None for value in options.values())
         if table is None or superfluous or files.json:
@@ -97,6 +115,11 @@ def check(
         table=source.table,
     )
     notes(released.notes, quiet=files.quiet)
+    if files.generalisation_of is not None:
+        _show_generalisation(released.content, recipe, files)
+        return
+    if files.max_suppressed is not None:
+        raise ParameterError("--max-suppressed needs --generalisation-of; give both")
     with progress("judging", quiet=files.quiet):
         original = None
         if files.original is not None:
@@ -111,6 +134,39 @@ def check(
             quiet=files.quiet,
         )
     _show_verdicts(verdicts, json=files.json)
+
+
+def _show_generalisation(released: Any, recipe: Recipe, files: CheckFiles) -> None:
+    """Judge a table as a generalisation of another one, and by the promises of the recipe; leave
+    with 1 where it is none or a promise does not hold.
+    """
+    from sfumato.release.check import FilesToCheck, check_released
+    from sfumato.release.generalisation import judge_generalisation
+
+    if recipe.shape is not Shape.TABLE:
+        raise ParameterError(
+            "--generalisation-of compares single tables; leave it out for other data"
+        )
+    original: Any = open_data(str(files.generalisation_of), quiet=True, recipe=recipe)
+    purpose = "judging a generalisation"
+    crowds = [model.crowd for model in recipe.meet if model.crowd is not None]
+    answer = judge_generalisation(
+        released.in_memory(purpose),
+        original.in_memory(purpose).described_by(recipe),
+        k=max(crowds, default=None),
+        most_suppressed=files.max_suppressed,
+    )
+    verdicts: tuple[Verdict, ...] = ()
+    if recipe.meet:
+        verdicts = check_released(FilesToCheck(released), recipe, original=original)
+    if files.json:
+        judged = [verdict.to_dict() for verdict in verdicts]
+        holds = bool(answer) and all(verdicts)
+        give_json({"holds": holds, "generalisation": answer.to_dict(), "verdicts": judged})
+    else:
+        show_blocks([*answer.blocks(), *(verdict.verdict_block for verdict in verdicts)])
+    if not answer or not all(verdicts):
+        raise typer.Exit(1)
 
 
 def _print_sql(recipe: Path, table: str) -> None:

@@ -73,6 +73,10 @@ class AttackCost(Attack):
     groups of at most 20 records that can trade places; the work doubles with each; tables of up to
     a million cells of quasi-identifiers). Matches may be k while the posterior of one is above 1/k.
 
+    With ``work`` somebody counts only where so many tests are enough: ``attack_cost: {work: 5000,
+    at_most: 0.05}`` among the limits of a recipe says that an intruder who can afford 5,000 tests
+    for a person is left with the own record alone for at most 5 % of people.
+
     "Computational anonymity" is named in the literature without a definition that we know of. This
     is a **measurement of ours**, of named intruders, and no guarantee against others.
 
@@ -87,12 +91,20 @@ class AttackCost(Attack):
         Literal["rarest", "random"], Field(description="in which order facts are used")
     ] = "rarest"
     few: Annotated[int, Field(ge=1, description="candidates that are few enough")] = 1
+    work: Annotated[
+        int | None,
+        Field(ge=0, description="tests of a fact that are affordable for one person; None: any"),
+    ] = None
 
     name: ClassVar[str] = "attack_cost"
     follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "The work until a person's own record is found"
     tried_by: ClassVar[tuple[str, ...]] = ("prosecutor", "neighbour", "colleague")
     turn: ClassVar[int] = 4
+
+    def __post_init__(self) -> None:
+        if self.work is not None and self.order != "rarest":
+            raise ParameterError("work goes with order rarest, the cheapest way to ask; leave out")
 
     def applies(self, scene: Scene) -> str | None:
         """None when the intruder knows a released column of somebody in the table."""
@@ -124,7 +136,8 @@ class AttackCost(Attack):
             "random": _curve(random_sizes, facts),
         }
         curve = curves[self.order]
-        alone = np.array([hunt.own_alone for hunt in hunts], dtype=np.float64)
+        affordable = [_is_affordable(hunt, self.work) for hunt in hunts]
+        alone = np.array(affordable, dtype=np.float64)
         unique_people = float(alone.sum())
         work = curve[-1]["work"] * len(hunts)
         until = next(
@@ -154,17 +167,21 @@ class AttackCost(Attack):
             effort = f"{work / unique_people:,.0f} tests of a fact for each of them"
         else:
             effort = f"{work:,.0f} tests of a fact without success"
+        limit = ""
+        if self.work is not None:
+            limit = f" within {self.work:,} tests of a fact for a person"
         sentence = (
             f"Using {', '.join(files.names)} one after the other ({_ORDERS[self.order]}), an"
             f" intruder is left with {curve[-1]['candidates']:,.1f} of"
             f" {len(scene.pair.released):,} records on average, and with the own record alone for"
             f" {percent(float(alone.mean()))} of {len(hunts):,}"
-            f" people{cut_short(len(hunts), len(targets))}: {effort}."
+            f" people{cut_short(len(hunts), len(targets))}{limit}: {effort}."
         )
         interval = sampled_interval(
             alone, everybody=len(hunts) == len(targets) and not scene.intruder.sampled
         )
-        alone_rows = [hunt.row for hunt in hunts if hunt.own_alone]
+        pairs = zip(hunts, affordable, strict=True)
+        alone_rows = [hunt.row for hunt, counts in pairs if counts]
         return Finding(
             self.name,
             float(alone.mean()),
@@ -191,6 +208,15 @@ class _Hunt:
     own_alone: bool
     sound: bool | None
     cells: int
+
+
+def _is_affordable(hunt: _Hunt, most: int | None) -> bool:
+    """Whether a person is found, the rarest fact first, with at most so many tests of a fact."""
+    if not hunt.own_alone:
+        return False
+    sizes = hunt.rarest[0]
+    # Nobody else is left once one candidate is: further facts need not be tested.
+    return most is None or sum(sizes[: sizes.index(1.0)]) <= most
 
 
 def _hunt(scene: Scene, files: Files, row: int) -> _Hunt:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
+    from sfumato.core.model import Model
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -38,12 +39,15 @@ class Minimality(Attack):
     as fine as l-diversity allows.
 
     The intruder knows everyone's quasi-identifiers, hence the sub-groups (of :math:`n_i` people)
-    that a released class was made of. Had each of them kept simplified l-diversity (no value more
-    often than :math:`n_i/l`) they would have been released apart. So allocations of the :math:`s`
-    records with a value to the sub-groups that keep it everywhere are ruled out; the others
-    weigh :math:`\prod_i \binom{m_i}{s_i}` with :math:`m_i` of the sub-group's people in the class.
-    A record is a victim when the posterior of its value rises above :math:`1/l`. Values of people
-    of a sub-group who were released elsewhere are taken as known.
+    that a released class was made of. Had each of them kept l-diversity (a value at most
+    :math:`n_i - l + 1` times where l distinct values are promised, else :math:`n_i/l` times) they
+    would have been released apart. So allocations of the :math:`s` records with a value to the
+    sub-groups that keep it everywhere are ruled out; the others weigh
+    :math:`\prod_i \binom{m_i}{s_i}` with :math:`m_i` of the sub-group's people in the class.
+    A record is a victim when the posterior of its value rises above :math:`1/l` and above the
+    share that its value has in the class: that share is known to whoever reads the file. Values of
+    people of a sub-group who were released elsewhere are taken as known. Other promises are reasons
+    to generalise too; who took them into account would conclude less.
 
     Sub-groups of 2 and 4 people, 2 of them ill, l = 2, and a released class of two of each: naively
     each is ill with ½; but only if the two of the first sub-group are the ill ones was there a
@@ -78,17 +82,17 @@ class Minimality(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Rule out what would have been released finer."""
         findings = [
-            self._attack_column(scene, column, degree)
-            for column, degree in _promised(scene).items()
+            self._attack_column(scene, column, model) for column, model in _promised(scene).items()
         ]
         return max(findings, key=lambda finding: finding.value)
 
-    def _attack_column(self, scene: Scene, column: str, degree: int) -> Finding:
+    def _attack_column(self, scene: Scene, column: str, model: Model) -> Finding:
         """Look at the classes in a random order, until all are seen or the work is done."""
+        degree = _degree(model)
         pair = scene.pair
         crowd = crowd_of(pair, scene.intruder.knows, column)
         groups = crowd_of_originals(scene, column)
-        subgroups = Subgroups.of(groups, crowd.truth)
+        subgroups = Subgroups.of(groups, crowd.truth, model)
         hit = np.zeros(len(pair.rows), dtype=bool)
         classes = [inside for inside in _classes(crowd) if 1 < len(inside) <= MOST_IN_CLASS]
         # At random, so that the classes seen before the work is done are a fair sample.
@@ -148,20 +152,19 @@ class Subgroups:
 
     groups: Ints
     values: Ints
-    sizes: Ints
     carriers: dict[tuple[int, int], int]
+    most_alike: Ints
     posteriors: dict[tuple[int, bytes, bytes], Floats] = dataclasses.field(default_factory=dict)
     spent: int = 0
 
     @classmethod
-    def of(cls, groups: Ints, values: Ints) -> Subgroups:
+    def of(cls, groups: Ints, values: Ints, model: Model) -> Subgroups:
         """Count groups, and the values in each."""
         width = int(values.max()) + 1
         keys, counts = np.unique(groups * width + values, return_counts=True)
         pairs = zip((keys // width).tolist(), (keys % width).tolist(), strict=True)
-        return cls(
-            groups, values, np.bincount(groups), dict(zip(pairs, counts.tolist(), strict=True))
-        )
+        carriers = dict(zip(pairs, counts.tolist(), strict=True))
+        return cls(groups, values, carriers, model.most_alike(np.bincount(groups)))
 
     def posterior(self, sizes: Ints, carriers: int, quiet: Ints) -> Floats:
         """:func:`posterior_by_minimality`, computed once for the same numbers."""
@@ -177,8 +180,8 @@ class Subgroups:
 
 
 def _exposed(subgroups: Subgroups, inside: Ints, degree: int) -> NDArray[np.bool_]:
-    """Which records of a released class have a value that is likelier than 1/l once minimality is
-    known.
+    """Which records of a released class have a value that is likelier than 1/l, and likelier than
+    its share in the class, once minimality is known.
     """
     names, group = np.unique(subgroups.groups[inside], return_inverse=True)
     sizes = np.bincount(group)
@@ -188,11 +191,13 @@ def _exposed(subgroups: Subgroups, inside: Ints, degree: int) -> NDArray[np.bool
         carries = values == value
         everywhere = np.array([subgroups.carriers.get((name, value), 0) for name in names.tolist()])
         elsewhere = everywhere - np.bincount(group, weights=carries).astype(np.int64)
-        # Carriers that a sub-group may have in this class and still keep l-diversity: the n/l it
-        # may have in all, less those who were released elsewhere.
-        quiet = subgroups.sizes[names] // degree - elsewhere
+        # Carriers that a sub-group may have in this class and still keep l-diversity: what it may
+        # have in all, less those who were released elsewhere.
+        quiet = subgroups.most_alike[names] - elsewhere
         posterior = subgroups.posterior(sizes, int(carries.sum()), quiet)
-        exposed |= carries & (posterior[group] > 1 / degree + 1e-9)
+        # Who reads the class expects the share of the value: only what exceeds it was learnt.
+        expected = max(1 / degree, float(carries.mean()))
+        exposed |= carries & (posterior[group] > expected + 1e-9)
     return exposed
 
 
@@ -276,11 +281,17 @@ def _classes(crowd: Crowd) -> list[Ints]:
     return np.split(np.argsort(crowd.classes, kind="stable"), np.cumsum(crowd.sizes)[:-1])
 
 
-def _promised(scene: Scene) -> dict[str, int]:
-    """The sensitive columns for which l-diversity was promised, and the l."""
-    degrees = {}
+def _promised(scene: Scene) -> dict[str, Model]:
+    """The sensitive columns for which l-diversity was promised, and the promise."""
+    promises: dict[str, Model] = {}
     for model in scene.models:
-        column, degree = model.diversity or ((), 0)
+        column, _ = model.diversity or ((), 0)
         if isinstance(column, str) and column in targets(scene):
-            degrees[column] = max(2, int(degree))
-    return degrees
+            promises[column] = model
+    return promises
+
+
+def _degree(model: Model) -> int:
+    """The l of a promise, as a whole number of two or more."""
+    _, degree = model.diversity or ((), 0)
+    return max(2, int(degree))

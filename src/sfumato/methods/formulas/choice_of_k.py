@@ -31,8 +31,7 @@ substitute for a risk.
 class Published:
     """A threshold that somebody published: a risk, a class size, or both.
 
-    ``seen`` says how far we could check it: *seen at the source*, in a *secondary source* only, or
-    *not verified*.
+    ``seen`` says how far we could check it: *seen at the source*, or in a *secondary source* only.
     """
 
     name: str

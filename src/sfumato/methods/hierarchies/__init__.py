@@ -19,14 +19,17 @@ if TYPE_CHECKING:
     from sfumato.methods.hierarchies.grouped_numbers import GroupedNumbers, grouped
     from sfumato.methods.hierarchies.leaf_lists import write_hierarchy
     from sfumato.methods.hierarchies.mask import MaskLeft, MaskRight, mask_left, mask_right
+    from sfumato.methods.hierarchies.network_prefixes import Networks, networks
     from sfumato.methods.hierarchies.number_intervals import Intervals, intervals
     from sfumato.methods.hierarchies.ordered_values import Order, order
     from sfumato.methods.hierarchies.public_classification import (
         PublicClassification,
         classification,
     )
+    from sfumato.methods.hierarchies.separated_parts import CodeParts, parts
     from sfumato.methods.hierarchies.suppressed_value import SuppressedValue, suppress
     from sfumato.methods.hierarchies.table import TableHierarchy, hierarchy_table
+    from sfumato.methods.hierarchies.url_levels import WebAddresses, web_addresses
     from sfumato.methods.hierarchies.value_tree import Tree, tree
 
 ALL = Members(
@@ -45,6 +48,9 @@ ALL = Members(
         "classification": "public_classification:PublicClassification",
         "like": "by_example:Like",
         "grouped": "grouped_numbers:GroupedNumbers",
+        "parts": "separated_parts:CodeParts",
+        "networks": "network_prefixes:Networks",
+        "web_addresses": "url_levels:WebAddresses",
     },
 )
 """Every hierarchy a recipe can name."""
@@ -57,11 +63,14 @@ _BUILDERS = {
     "grouped_numbers": ("grouped",),
     "leaf_lists": ("write_hierarchy",),
     "mask": ("mask_left", "mask_right"),
+    "network_prefixes": ("networks",),
     "number_intervals": ("intervals",),
     "ordered_values": ("order",),
     "public_classification": ("classification",),
+    "separated_parts": ("parts",),
     "suppressed_value": ("suppress",),
     "table": ("hierarchy_table",),
+    "url_levels": ("web_addresses",),
     "value_tree": ("tree",),
 }
 """File → the functions of it that make hierarchies, read and write them."""
@@ -69,6 +78,7 @@ _FILE_OF = {name: file for file, names in _BUILDERS.items() for name in names}
 
 __all__ = [
     "ALL",
+    "CodeParts",
     "Dates",
     "Frequency",
     "GroupedNumbers",
@@ -77,11 +87,13 @@ __all__ = [
     "Like",
     "MaskLeft",
     "MaskRight",
+    "Networks",
     "Order",
     "PublicClassification",
     "SuppressedValue",
     "TableHierarchy",
     "Tree",
+    "WebAddresses",
     "classification",
     "dates",
     "frequency",
@@ -92,10 +104,13 @@ __all__ = [
     "like",
     "mask_left",
     "mask_right",
+    "networks",
     "order",
+    "parts",
     "read_hierarchy",
     "suppress",
     "tree",
+    "web_addresses",
     "write_hierarchy",
 ]
 

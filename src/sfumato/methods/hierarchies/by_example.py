@@ -17,6 +17,7 @@ from sfumato.core.parameters import parameters, values_of
 from sfumato.core.periods import Level, read_period
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.methods.hierarchies import network_prefixes, separated_parts, url_levels
 from sfumato.methods.hierarchies.date_periods import Dates
 from sfumato.methods.hierarchies.leaf_lists import category_paths
 from sfumato.methods.hierarchies.mask import MaskLeft, MaskRight
@@ -401,6 +402,8 @@ def _recipe_words(hierarchy: Hierarchy) -> list[str]:
 def _plain(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(str, value))}]"
+    if isinstance(value, str) and not value.replace("_", "").isalnum() and "%" not in value:
+        return f"'{value}'"
     return str(value)
 
 
@@ -430,7 +433,11 @@ def _constant(rows: Sequence[Row]) -> bool:
         return False
     if last == {TOP}:
         return True
-    part = all(any(ways_to_keep(row[0], row[-1])) for row in rows)
+    ends = [(row[0], row[-1]) for row in rows]
+    part = all(any(ways_to_keep(*end)) for end in ends)
+    if not part:
+        rules = (separated_parts.rules_of, network_prefixes.rule_of, url_levels.rules_of)
+        part = any(rule(ends) for rule in rules)
     label = rows[0][-1]
     reading = read(label)
     interval = (
@@ -466,10 +473,26 @@ def _inferred(rows: Sequence[Row]) -> Hierarchy:
                 "as [20, 25), with the same open ends on every level"
             )
         return grid
-    codes = next(masks_of(rows), None) or codes_of(rows)
+    codes = _separated(rows) or next(masks_of(rows), None) or codes_of(rows)
     if isinstance(codes, CodeForms):
         require_one_parent(codes)
     return codes
+
+
+def _separated(rows: Sequence[Row]) -> Hierarchy | None:
+    """The rule of networks, web addresses or parts between separators that explains all rows; None
+    where there is none.
+    """
+    networks = network_prefixes.rule_of(rows)
+    if networks is not None:
+        return networks
+    for rules in (url_levels.rules_of(rows), separated_parts.rules_of(rows)):
+        if len(rules) > 1:
+            ways = join_words([_recipe_words(rule)[0] for rule in rules], "or")
+            raise ParameterError(f"the labels can be {ways}; give an example in which they differ")
+        if rules:
+            return rules[0]
+    return None
 
 
 def _refuse_classified(rows: Sequence[Row]) -> None:
@@ -493,12 +516,15 @@ class Like(Hierarchy):
 
     What is tried: periods of the calendar (then it is :class:`Dates`, in any of the usual ways of
     writing a date), intervals of numbers on one grid (:class:`Intervals`), masks
-    (:class:`MaskRight`, :class:`MaskLeft`), and the first or last characters of codes, for values
-    of the form of an example: as many characters, with letters, digits and signs in the same
-    places. A last label that is the same in all examples and no part of the value is the top;
-    otherwise ``*`` is. What no rule explains is refused, and so is what two explain (``7575 → 75``:
-    the first two or the last two characters), with both in words. ``rule`` tells what was
-    understood. Values of another form are counted and refused: give an example of each form.
+    (:class:`MaskRight`, :class:`MaskLeft`), networks of IP addresses (:class:`Networks`), levels
+    of web addresses (:class:`WebAddresses`), parts of codes cut at a separator
+    (:class:`CodeParts`, for codes of any length: ``192.168.1.127 → 192.168.1.* → 192.168.*``), and
+    the first or last characters of codes, for values of the form of an example: as many
+    characters, with letters, digits and signs in the same places. A last label that is the same in
+    all examples and no part of the value is the top; otherwise ``*`` is. What no rule explains is
+    refused, and so is what two explain (``7575 → 75``: the first two or the last two characters),
+    with both in words. ``rule`` tells what was understood. Values of another form are counted and
+    refused: give an example of each form.
 
     Loss and leaves are those of the hierarchy underneath. Examples may be real values, so a
     certificate leaves them out.

@@ -24,11 +24,13 @@ from sfumato.core.model import (
 from sfumato.core.parameters import parameters
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.methods.formulas.class_bounds import least_recursive_size, most_classes
 from sfumato.methods.formulas.upper_figures import upper_figure
 from sfumato.methods.models.k_anonymity import ClassSize, KAnonymity
 from sfumato.methods.models.sensitive import (
     Sensitive,
     at_most_persons,
+    bound_in_words,
     counts_of,
     extreme,
     forced_records,
@@ -141,6 +143,20 @@ class LDiversity(SensitiveModel):
         """The sensitive column and l."""
         return self.sensitive, self.l
 
+    def most_alike(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Of n records n − l + 1 where distinct values count, as l − 1 others differ; below nought
+        the records are too few. The other kinds bound shares: n/l, as simplified l-diversity has
+        it.
+
+        >>> import numpy as np
+        >>> LDiversity("salary", l=2).most_alike(np.array([4])).tolist()
+        [3]
+        """
+        if self.kind == "distinct":
+            return records - (int(self.l) - 1)
+        most: NDArray[np.int64] = (records // self.l).astype(np.int64)
+        return most
+
     def needs(self, schema: Schema) -> Needs:
         """The sensitive column, counted per class."""
         return needs_of(self.promise, self.sensitive, schema)
@@ -214,6 +230,24 @@ class LDiversity(SensitiveModel):
             return model.l <= surely
         return model.kind == self.kind and model.l <= self.l and (model.c or 0) >= (self.c or 0)
 
+    @classmethod
+    def usual_degrees(cls, sensitive: str, k: int) -> Sequence[Model]:
+        """Two to five values, of every kind."""
+        degrees = range(2, 6)
+        return [
+            *(cls(sensitive, l=degree) for degree in degrees),
+            *(cls(sensitive, l=degree, kind="entropy") for degree in degrees),
+            *(cls(sensitive, l=degree, kind="recursive", c=3) for degree in degrees),
+        ]
+
+    def class_bound(self, evidence: ClassEvidence) -> int:
+        """Every kind needs l different values in a class; the recursive one also a tail."""
+        size = 1
+        if self.kind == "recursive":
+            size = least_recursive_size(int(self.l), self.c or 0)
+        totals = counts_of(evidence, self.sensitive).total().tolist()
+        return most_classes(totals, math.ceil(self.l - TOLERANCE), size)
+
     def _values(self, evidence: ClassEvidence) -> NDArray[Any]:
         """Per class: distinct values, effective values, or the c that is just too small."""
         counts = counts_of(evidence, self.sensitive)
@@ -262,6 +296,7 @@ class LDiversity(SensitiveModel):
         if failing.any():
             concerned = f"{share_of_records(evidence, failing)} belong to a class"
             reason = too_few_values(evidence, self.sensitive, math.ceil(self.l - TOLERANCE))
+            reason = reason or bound_in_words(self.class_bound(evidence))
             sentence = {
                 "distinct": (
                     f"{concerned} with fewer than {self.l:g} values of {column}; the least diverse"
@@ -305,7 +340,7 @@ class PSensitive(SensitiveModel):
     distinct p-diversity. With several sensitive columns, add one model each; a list of columns
     protects their combinations instead. Where the schema names a person column, k counts persons
     and no class has more values than persons. An empty table keeps every promise. More values asked
-    for than the column has is an error. :func:`max_groups` bounds the number of classes.
+    for than the column has is an error.
 
     Reference: Truta & Vinay 2006, *Privacy protection: p-sensitive k-anonymity property*,
     doi:10.1109/ICDEW.2006.116.
@@ -316,8 +351,8 @@ class PSensitive(SensitiveModel):
     >>> model.judge(gather(examples.heart(grouping="similar"), [model]))
     ✗ 2-sensitive 3-anonymity of disease: 3 of 9 records (33.3 %) stand in a class of fewer than 3
     or with fewer than 2
-    values of disease; the smallest class has 3, the least diverse 1; no recoding can form more than
-    3 classes
+    values of disease; the smallest class has 3, the least diverse 1; no recoding that keeps it can
+    form more than 3 classes
     """
 
     sensitive: Sensitive
@@ -377,6 +412,18 @@ class PSensitive(SensitiveModel):
         """Classes with so many values have as many records."""
         return sensitive == self.sensitive and max(self.p, self.k) <= values
 
+    @classmethod
+    def usual_degrees(cls, sensitive: str, k: int) -> Sequence[Model]:
+        """Two to five values."""
+        return [cls(sensitive, p=degree, k=k) for degree in range(2, 6)]
+
+    def class_bound(self, evidence: ClassEvidence) -> int:
+        """So many classes of k records and p values can be formed, and no more."""
+        # A missing value that matches everything makes crowds larger than classes.
+        size = 1 if evidence.wildcard is not None else self.k
+        totals = counts_of(evidence, self.sensitive).total().tolist()
+        return most_classes(totals, self.p, size)
+
     def _values(self, evidence: ClassEvidence) -> NDArray[Any]:
         return at_most_persons(counts_of(evidence, self.sensitive).distinct(), evidence)
 
@@ -388,45 +435,13 @@ class PSensitive(SensitiveModel):
                 f"every class has at least {smallest} members and {attained} different values of"
                 f" {column}"
             )
-        largest_class_count = max_groups(
-            counts_of(evidence, self.sensitive).total().tolist(), self.p, self.k
-        )
         sentence = (
             f"{share_of_records(evidence, failing)} belong to a class of fewer than {self.k} or "
             f"with fewer than {self.p} values of {column}; the smallest class has {smallest}, the "
-            f"least diverse {attained}; no recoding can form more than {largest_class_count:,} "
-            "classes"
+            f"least diverse {attained}"
         )
-        return with_reason(sentence, too_few_values(evidence, self.sensitive, self.p))
-
-
-def max_groups(counts: Sequence[int], p: int, k: int = 1) -> int:
-    r"""The largest number of classes any p-sensitive k-anonymous grouping of a table can have: a
-    planning hint.
-
-    .. math:: \min\Bigl(\bigl\lfloor N/k \bigr\rfloor,\;
-        \min_{i=1}^{p-1} \bigl\lfloor (N - cf_{p-i})/i \bigr\rfloor\Bigr)
-
-    ``counts`` says how often each sensitive value occurs, :math:`N` is their sum and :math:`cf_j`
-    the sum of the *j*
-    largest: each class needs *i* values other than the :math:`p-i` most frequent ones. Fewer than
-    p values: no class.
-
-    Reference: Truta & Vinay 2006, doi:10.1109/ICDEW.2006.116.
-
-    >>> max_groups([995, 5], p=2)
-    5
-    >>> max_groups([9900, 100], p=2)
-    100
-    """
-    if p < 1 or k < 1:
-        raise ParameterError("max_groups: p and k must be at least 1")
-    # Values that do not occur make no class more sensitive.
-    largest = sorted((c for c in counts if c > 0), reverse=True)
-    total = sum(largest)
-    if len(largest) < p:
-        return 0
-    return min([total // k, *((total - sum(largest[: p - i])) // i for i in range(1, p))])
+        reason = too_few_values(evidence, self.sensitive, self.p)
+        return with_reason(sentence, reason or bound_in_words(self.class_bound(evidence)))
 
 
 # (α, k)-anonymity: large classes in which no secret is too common.
@@ -540,6 +555,20 @@ class AlphaKAnonymity(SensitiveModel):
     def _protects(self, values: tuple[str, ...] | None) -> bool:
         return self.values is None or (values is not None and set(values) <= set(self.values))
 
+    @classmethod
+    def usual_degrees(cls, sensitive: str, k: int) -> Sequence[Model]:
+        """A fifth to nine tenths."""
+        return [cls(sensitive, alpha=alpha, k=k) for alpha in (0.2, 0.3, 0.5, 0.7, 0.9)]
+
+    def class_bound(self, evidence: ClassEvidence) -> int:
+        """No share above α takes 1/α different values, where all are protected."""
+        size = 1 if evidence.wildcard is not None else self.k
+        values = 1
+        if self.values is None:
+            values = math.ceil(1 / self.alpha - TOLERANCE)
+        totals = counts_of(evidence, self.sensitive).total().tolist()
+        return most_classes(totals, values, size)
+
     def _shares(self, evidence: ClassEvidence) -> NDArray[Any]:
         """Per class the share of its most common protected value."""
         counts = counts_of(evidence, self.sensitive)
@@ -576,4 +605,5 @@ class AlphaKAnonymity(SensitiveModel):
             f"with more than {percent(self.alpha)} of one protected value of {column}; the "
             f"smallest class has {smallest}, the largest share is {percent(attained)}"
         )
-        return with_reason(sentence, too_few_values(evidence, self.sensitive, 2))
+        reason = too_few_values(evidence, self.sensitive, 2)
+        return with_reason(sentence, reason or bound_in_words(self.class_bound(evidence)))

@@ -30,6 +30,13 @@ USUAL_CONFIDENCE = 0.95
 PopulationFile = Annotated[
     str | None, FILE, Field(description="file with a table of the whole population")
 ]
+CountColumn = Annotated[
+    str | None,
+    Field(
+        min_length=1,
+        description="column of the population that counts people; by default a row is a person",
+    ),
+]
 
 
 @parameters
@@ -43,7 +50,9 @@ class KMap(Model):
 
     - a population table (``population``, a file of a recipe, or the one given to the call): its
       records are counted, with the same hierarchies as the table's. It need not contain the table;
-      a class that matches nobody fails.
+      a class that matches nobody fails. A small table of counts, such as a census table of the
+      quasi-identifiers, will do: ``counts`` names the column that says how many people a row stands
+      for.
     - ``weights=True``: the sum of the survey weights in the
       class, :math:`\hat F_E = \sum_{i \in E} w_i`.
     - ``fraction``: the share :math:`\pi` of the population that was sampled at random.
@@ -88,6 +97,7 @@ class KMap(Model):
             description="with fraction: how sure the estimate must be; 0.95 by default",
         ),
     ] = None
+    counts: CountColumn = None
 
     name: ClassVar[str] = "k_map"
     facts: ClassVar[Facts] = Facts(against="identity")
@@ -103,6 +113,11 @@ class KMap(Model):
                 "give one of population, weights and fraction; each is another way to know the "
                 "population"
             )
+        if self.counts is not None and (self.weights or self.fraction is not None):
+            raise ParameterError(
+                "counts is a column of a population table, which weights and fraction do without; "
+                "leave one out"
+            )
         if self.confidence is not None and self.fraction is None:
             raise ParameterError(
                 "confidence belongs to an estimate by fraction; give fraction too, or leave "
@@ -115,6 +130,11 @@ class KMap(Model):
         return f"{self.k}-map"
 
     @property
+    def population_counts(self) -> str | None:
+        """The column that counts people."""
+        return self.counts
+
+    @property
     def enough_k(self) -> int | None:
         """Classes of k records match k records of any population they were drawn from."""
         return None if self.fraction is None else self.k
@@ -125,7 +145,11 @@ class KMap(Model):
             raise SchemaError("k-map needs at least one column with role quasi")
         if self.weights:
             weight_column(schema)
-        return Needs(weights=self.weights, population=not self.weights and self.fraction is None)
+        return Needs(
+            weights=self.weights,
+            population=not self.weights and self.fraction is None,
+            population_counts=self.counts,
+        )
 
     def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Classes that match fewer than k records of the population."""
@@ -152,7 +176,8 @@ class KMap(Model):
 
     def _basis(self) -> tuple[Any, ...]:
         # Left out or given as what is usual, it is the same confidence.
-        return self.population, self.weights, self.fraction, self.confidence or USUAL_CONFIDENCE
+        estimate = self.weights, self.fraction, self.confidence or USUAL_CONFIDENCE
+        return self.population, self.counts, *estimate
 
     def _matches(self, evidence: ClassEvidence) -> NDArray[Any]:
         """Per class, the population records it matches, known or estimated."""
@@ -228,8 +253,9 @@ class DeltaPresence(Model):
     breaks every ``low`` above 0. Suppressing a class makes its people absent too, so with ``low``
     above 0 nothing is gained by it: one bad class, and all are.
 
-    An empty table keeps every promise. ARX agrees where all records of the population match a class
-    of the table.
+    The population may be a small table of counts: ``counts`` names the column that says how many
+    people a row stands for. An empty table keeps every promise. ARX agrees where all records of the
+    population match a class of the table.
 
     Reference: Nergiz, Atzori & Clifton 2007, doi:10.1145/1247480.1247554.
     """
@@ -237,6 +263,7 @@ class DeltaPresence(Model):
     low: Annotated[float, Field(ge=0, le=1, description="least acceptable chance of presence")]
     high: Annotated[float, Field(gt=0, le=1, description="greatest acceptable chance of presence")]
     population: PopulationFile = None
+    counts: CountColumn = None
 
     name: ClassVar[str] = "delta_presence"
     facts: ClassVar[Facts] = Facts(against="membership")
@@ -246,6 +273,11 @@ class DeltaPresence(Model):
     def __post_init__(self) -> None:
         if self.low > self.high:
             raise ParameterError("low must not be greater than high")
+
+    @property
+    def population_counts(self) -> str | None:
+        """The column that counts people."""
+        return self.counts
 
     @property
     def scope(self) -> Literal["class", "table"]:
@@ -261,7 +293,7 @@ class DeltaPresence(Model):
         """A population table."""
         if not schema.quasi:
             raise SchemaError("δ-presence needs at least one column with role quasi")
-        return Needs(population=True)
+        return Needs(population=True, population_counts=self.counts)
 
     def failing(self, evidence: ClassEvidence) -> NDArray[np.bool_]:
         """Classes whose chance is out of bounds; all of them when somebody's chance is below
@@ -295,13 +327,13 @@ class DeltaPresence(Model):
         population.
         """
         if isinstance(model, KMap):
-            same_population = (model.weights, model.fraction, model.population) == (
-                False,
-                None,
-                self.population,
-            )
+            own = (False, None, self.population, self.counts)
+            basis = (model.weights, model.fraction, model.population, model.counts)
+            same_population = basis == own
             return same_population and model.k <= math.ceil(1 / self.high - TOLERANCE)
-        if not isinstance(model, DeltaPresence) or self.population != model.population:
+        if not isinstance(model, DeltaPresence):
+            return False
+        if (self.population, self.counts) != (model.population, model.counts):
             return False
         return self.low >= model.low and self.high <= model.high
 

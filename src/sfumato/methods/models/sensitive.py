@@ -14,7 +14,7 @@ from sfumato.core.encoding import Column, parts_of
 from sfumato.core.model import ClassEvidence, Model, Needs, Verdict
 from sfumato.core.parameters import SENSITIVE_COLUMNS
 from sfumato.core.schema import Role, Schema
-from sfumato.core.words import join_words, percent
+from sfumato.core.words import count_of, join_words, percent
 from sfumato.errors import SchemaError, did_you_mean
 
 if TYPE_CHECKING:
@@ -133,6 +133,13 @@ def known_by_it(
         f"{share_of_records(evidence, failing)} are known by it:"
         f" {too_few_values(evidence, column, 2, which)}"
     )
+
+
+def bound_in_words(bound: int | None) -> str:
+    """How many classes a recoding can form that keeps a promise; empty where no bound is known."""
+    if bound is None:
+        return ""
+    return f"no recoding that keeps it can form more than {count_of(bound, 'class', 'classes')}"
 
 
 def with_reason(sentence: str, reason: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -25,10 +26,17 @@ from sfumato.core.parameters import parameters
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.formulas.axes import axis_problem, nodes_above, sort_keys
+from sfumato.methods.formulas.class_bounds import (
+    least_size_for_factor,
+    least_size_for_shares,
+    least_size_in_tree,
+    least_size_on_line,
+)
 from sfumato.methods.models.beta_likeness import BetaLikeness, DeltaDisclosure
 from sfumato.methods.models.sensitive import (
     Reference,
     Sensitive,
+    bound_in_words,
     counts_of,
     extreme,
     forced_records,
@@ -39,6 +47,7 @@ from sfumato.methods.models.sensitive import (
     share_of_records,
     spoken,
     verdict_of_worst,
+    with_reason,
 )
 
 if TYPE_CHECKING:
@@ -410,6 +419,47 @@ class TCloseness(SensitiveModel):
             return 1 - 1 / self.t <= model.t
         return self.distance == "equal" and model.distance != "multiplicative" and self.t <= model.t
 
+    @classmethod
+    def usual_degrees(cls, sensitive: str, k: int) -> Sequence[Model]:
+        """Distances of 0.05 to 0.5, and factors of 1.5 to 4."""
+        distances: tuple[Distance, ...] = ("equal", "ordered", "numeric", "hierarchical")
+        degrees = list(itertools.product(distances, (0.05, 0.1, 0.2, 0.3, 0.5)))
+        degrees += [("multiplicative", factor) for factor in (1.5, 2.0, 4.0)]
+        return [cls(sensitive, t=t, distance=distance) for distance, t in degrees]
+
+    def class_bound(self, evidence: ClassEvidence) -> int | None:
+        """Shares in a class of m records are multiples of 1/m: a class too small cannot be near.
+
+        None for the released reference, which moves with what is suppressed.
+        """
+        if self.reference == "released":
+            return None
+        if not len(evidence.classes) or is_constant(evidence, self.sensitive):
+            return 0
+        counts = counts_of(evidence, self.sensitive)
+        reference = reference_of(evidence, self.sensitive)
+        most = evidence.classes.total
+        if self.distance == "equal":
+            size = least_size_for_shares(reference, self.t)
+        elif self.distance == "multiplicative":
+            size = least_size_for_factor(reference, self.t)
+            # Every class has every value of the original.
+            most = size * int(counts.total()[reference > 0].min())
+        elif self.distance == "hierarchical":
+            nodes = tree(counts, evidence.schema[str(self.sensitive)])
+            size = least_size_in_tree(reference, *nodes, self.t)
+        else:
+            column = str(self.sensitive)
+            attribute = evidence.schema[column]
+            ranks, positions = axis(
+                counts, reference, column, attribute, self.distance, only_reference=False
+            )
+            in_order = np.zeros(len(positions), dtype=np.int64)
+            in_order[ranks] = reference
+            gaps = np.diff(positions) / max(positions[-1] - positions[0], TOLERANCE)
+            size = least_size_on_line(in_order, gaps, self.t)
+        return min(most, evidence.classes.total) // size
+
     def _distances(self, evidence: ClassEvidence, which: Reference) -> NDArray[Any]:
         """Distance of every class to a reference."""
         return self._compared(evidence, which)[0]
@@ -459,7 +509,10 @@ class TCloseness(SensitiveModel):
                 f"{share_of_records(evidence, failing)} belong to a class farther than {self.t:g} "
                 f"from the {self.reference} table; the farthest is at {attained:.4g}"
             )
-        return text + self._other_reference(evidence, attained)
+        text += self._other_reference(evidence, attained)
+        if failing.any():
+            return with_reason(text, bound_in_words(self.class_bound(evidence)))
+        return text
 
     def _other_reference(self, evidence: ClassEvidence, attained: float) -> str:
         """What the other reference would give, where it is known and differs."""

@@ -16,6 +16,7 @@ ALL = Members(
         "precision": "information_loss:Precision",
         "height": "information_loss:Height",
         "non_uniform_entropy": "information_loss:NonUniformEntropy",
+        "association": "association:AssociationLoss",
         "groupability": "groupability:Groupability",
         "kl_divergence": "kl_divergence:KullbackLeibler",
         "ambiguity": "information_loss:Ambiguity",

@@ -196,10 +196,10 @@ def _figures_of_pairs(
     leaves = np.maximum(1.0, (ends - starts).astype(np.float64))[label]
     records = (upto[ends] - upto[starts])[label]
     # Where a label is a node, its figures are those of the node.
-    for rung in np.unique(level[level >= 0]).tolist():
-        at = level == rung
-        node = ladder.climb(0, rung)[leaf[at]]
-        nodes = _figures_of_nodes(ladder, meanings, rung)
+    for upper_level in np.unique(level[level >= 0]).tolist():
+        at = level == upper_level
+        node = ladder.climb(0, upper_level)[leaf[at]]
+        nodes = _figures_of_nodes(ladder, meanings, upper_level)
         loss[at] = nodes.loss[node]
         leaves[at] = nodes.leaves[node]
         records[at] = nodes.records[node]
@@ -223,18 +223,16 @@ def _levels(
     known_levels = [] if reading.level is None else [reading.level]
     # The level that the column is known to have is tried first: labels of several levels may look
     # alike.
-    for rung in (*known_levels, *range(ladder.depth)):
-        if rung == 0:
+    for upper_level in (*known_levels, *range(ladder.depth)):
+        if upper_level == 0:
             is_same = unchanged
         else:
-            is_same = (
-                positions_in(reading.labels, ladder.labels[rung])[ladder.climb(0, rung)[leaf]]
-                == label
-            )
+            label_of_node = positions_in(reading.labels, ladder.labels[upper_level])
+            is_same = label_of_node[ladder.climb(0, upper_level)[leaf]] == label
         if len(leaf) and is_same.all():
             # one number that stands for all of them and takes no room
-            return np.broadcast_to(np.int64(rung), len(leaf)), rung
-        level[is_same & (level < 0)] = rung
+            return np.broadcast_to(np.int64(upper_level), len(leaf)), upper_level
+        level[is_same & (level < 0)] = upper_level
     return level, None
 
 
@@ -315,9 +313,9 @@ def _heights(
     first = np.minimum(pairs[:, 0], leaf[ranged])
     last = np.maximum(pairs[:, 1], leaf[ranged])
     # From the top down: the lowest level that joins both ends is written last and stays.
-    for rung in range(ladder.top, -1, -1):
-        climb = ladder.climb(0, rung)
-        height[ranged[climb[first] == climb[last]]] = rung / ladder.top
+    for upper_level in range(ladder.top, -1, -1):
+        climb = ladder.climb(0, upper_level)
+        height[ranged[climb[first] == climb[last]]] = upper_level / ladder.top
     return height
 
 

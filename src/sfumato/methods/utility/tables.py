@@ -17,7 +17,7 @@ from sfumato.core.hierarchy import TOP
 from sfumato.core.metric import ColumnUtility, Measure, Utility
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.randomness import Seed
-from sfumato.core.reading import Rung
+from sfumato.core.reading import ColumnLevel
 from sfumato.core.words import count_of, percent
 from sfumato.methods.formulas.binning import Binned, binned, table_after, table_before
 from sfumato.methods.utility.cell_averages import normalised
@@ -323,7 +323,7 @@ def _coded(pair: TablePair, name: str) -> Binned:
     beside = dataclasses.replace(
         pair,
         released=pair.released.with_columns({name: blank}),
-        levels={name: Rung(level=1, top=1)},
+        levels={name: ColumnLevel(level=1, top=1)},
     )
     column = binned(beside, name, MOST_VALUES, even=True, single=True, blind=True)
     nothing = np.zeros(len(pair.released), dtype=np.uint8)

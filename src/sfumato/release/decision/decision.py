@@ -264,12 +264,14 @@ def changes_in_words(changes: Sequence[MeasuredChange]) -> str:
 
     >>> change = MeasuredChange("drop `ward`", "--change 'drop ward'", None, 0.1)
     >>> changes_in_words([change])
-    "drop `ward`; apply with `--change 'drop ward'`"
+    "drop `ward` (that term then falls away); apply with `--change 'drop ward'`"
     """
     words = []
     for change in changes:
         text = change.description
         if change.risk is not None:
             text += f" (measured: {percent(change.risk.value)})"
+        elif change.flag.startswith("--change"):
+            text += " (that term then falls away)"
         words.append(text)
     return f"{', or '.join(words)}; apply with `{changes[0].flag}`"

@@ -46,6 +46,10 @@ LONGEST_RECIPE = 60
 """Lines up to which a recipe is unfolded."""
 
 
+MOST_PROMISES = 4
+"""So many promises that differ in the column alone are shown one by one."""
+
+
 def terms_table(entries: Iterable[tuple[Cell, ...]], *, figures: bool = False) -> TableBlock:
     """Terms and what is said of them."""
     return TableBlock(("", ""), tuple(entries), figures=figures)
@@ -58,20 +62,13 @@ def verdict_blocks(
     comes first (not ``is_first``) it is the headline.
     """
     blocks: list[Block] = [*headline(certificate).blocks()] if is_first else []
-    for verdict in certificate["verdicts"]:
-        holds = "holds" if verdict["holds"] else "does not hold"
-        sentence = f"attained {number(verdict['attained'])}"
-        if verdict["sentence"]:
-            sentence = f"{verdict['sentence']}. {sentence.capitalize()}"
-        if verdict["required"] is not None:
-            sentence += f", required {number(verdict['required'])}"
-        if verdict["failing_records"]:
-            records = count_of(verdict["failing_records"], "record")
-            classes = count_of(verdict["failing_classes"], "class", "classes")
-            sentence += f"; {records} in {classes} break it"
-        blocks.append(
-            VerdictBlock(verdict["holds"], f"{verdict['promise']} {holds}", f"{sentence}.")
-        )
+    alone, alike = _promises_alike(certificate["verdicts"])
+    blocks += [_verdict_block(verdict) for verdict in alone]
+    for promise, verdicts in alike.items():
+        columns = count_of(len(verdicts), "column")
+        each = tuple(_verdict_block(verdict) for verdict in verdicts)
+        blocks.append(VerdictBlock(True, f"{promise} of {columns} holds"))
+        blocks.append(FoldBlock("each column", each))
     strongest = strongest_attack(attacks) if attacks else None
     if strongest is not None:
         shape = Shape(certificate.get("shape", Shape.TABLE))
@@ -98,9 +95,51 @@ def verdict_blocks(
     return blocks
 
 
-def attack_blocks(attacks: Mapping[str, Any] | None, shape: Shape) -> list[Block]:
-    """The section about attacks: conclusion, unknown ones, chart, findings."""
+def _verdict_block(verdict: Mapping[str, Any]) -> VerdictBlock:
+    """One promise, what was attained, and who breaks it."""
+    holds = "holds" if verdict["holds"] else "does not hold"
+    sentence = f"attained {number(verdict['attained'])}"
+    if verdict["sentence"]:
+        sentence = f"{verdict['sentence']}. {sentence.capitalize()}"
+    if verdict["required"] is not None:
+        sentence += f", required {number(verdict['required'])}"
+    if verdict["failing_records"]:
+        records = count_of(verdict["failing_records"], "record")
+        classes = count_of(verdict["failing_classes"], "class", "classes")
+        sentence += f"; {records} in {classes} break it"
+    return VerdictBlock(verdict["holds"], f"{verdict['promise']} {holds}", f"{sentence}.")
+
+
+def _promises_alike(
+    verdicts: Sequence[Mapping[str, Any]],
+) -> tuple[list[Mapping[str, Any]], dict[str, list[Mapping[str, Any]]]]:
+    """Promises to show one by one, and those of many columns, which hold and differ in the column
+    alone.
+    """
+    alike: dict[str, list[Mapping[str, Any]]] = {}
+    for verdict in verdicts:
+        promise, about, _ = verdict["promise"].partition(" of ")
+        if verdict["holds"] and about:
+            alike.setdefault(promise, []).append(verdict)
+    many = {promise: group for promise, group in alike.items() if len(group) > MOST_PROMISES}
+    alone = []
+    for verdict in verdicts:
+        promise = verdict["promise"].partition(" of ")[0]
+        if not verdict["holds"] or promise not in many:
+            alone.append(verdict)
+    return alone, many
+
+
+def attack_blocks(
+    attacks: Mapping[str, Any] | None, shape: Shape, *, decided: str | None = None
+) -> list[Block]:
+    """The section about attacks: conclusion, unknown ones, chart, findings. ``decided`` says where
+    the attacks of a decision are kept.
+    """
     blocks: list[Block] = [Heading("Attacks")]
+    if not attacks and decided is not None:
+        blocks.append(Paragraph(decided))
+        return blocks
     if not attacks:
         blocks.append(
             Paragraph(

@@ -25,6 +25,7 @@ from sfumato.release.report.measures import first_and_more, measure_row
 from sfumato.release.report.measures import title_of as title_of_measure
 from sfumato.release.report.page_html import ReportPage
 from sfumato.release.report.publication import publication_blocks, title_of
+from sfumato.release.report.reading import reading_blocks
 from sfumato.release.report.sections import (
     attack_blocks,
     certificate_footer,
@@ -82,13 +83,17 @@ def shared_page(certificate: Mapping[str, Any], decision: Sequence[Block]) -> Re
         figures.append(("records left out", certificate["suppressed_records"]))
     figures.append(("columns released", len(data["columns"])))
     figures.append(("columns dropped", len(certificate["dropped_columns"])))
-    attacks = attack_blocks(certificate.get("attacks"), Shape.TABLE)
+    attacks = attack_blocks(
+        certificate.get("attacks"), Shape.TABLE, decided=_attacks_of_decision(certificate)
+    )
     classes = _shared_class_blocks(certificate)
     risks = _shared_risk_blocks(certificate)
     columns, utility = _shared_column_blocks(certificate), _shared_utility_blocks(certificate)
     # What a manager needs comes first: what was kept, what changed and why, then what intruders
     # reach, then how it was worked out.
-    middle = [*utility, *columns, *attacks, *classes, *risks]
+    # Whoever gets a release that was decided on has this page and nothing else.
+    reading = reading_blocks(certificate) if decision else []
+    middle = [*utility, *columns, *reading, *attacks, *classes, *risks]
     blocks = [
         *decision,
         *verdict_blocks(certificate, certificate.get("attacks"), is_first=not decision),
@@ -112,6 +117,18 @@ def shared_page(certificate: Mapping[str, Any], decision: Sequence[Block]) -> Re
         below=certificate_footer(certificate),
         checks=True,
     )
+
+
+def _attacks_of_decision(certificate: Mapping[str, Any]) -> str | None:
+    """Where the attacks of the decision are; None: nothing was decided."""
+    decision = certificate.get("decision")
+    if decision is None:
+        return None
+    if "evidence" in decision:
+        return (
+            "Attacked for the decision: what was found is in `certificate.json`, under `decision`."
+        )
+    return "Attacked for the decision; the owner keeps the results."
 
 
 def _shared_class_blocks(certificate: Mapping[str, Any]) -> list[Block]:
@@ -141,6 +158,7 @@ def _shared_column_blocks(certificate: Mapping[str, Any]) -> list[Block]:
     changed, unchanged = wording.set_apart(
         wording.column_stories(certificate), wording.ColumnStory.is_plain
     )
+    changed, secrets = wording.set_apart(changed, wording.ColumnStory.is_unchanged_secret)
     labels = certificate.get("labels", {})
     header = ["Column", "Role", "Outcome", "Information loss", "Why"]
     rows = []
@@ -164,7 +182,7 @@ def _shared_column_blocks(certificate: Mapping[str, Any]) -> list[Block]:
         blocks.append(levels)
     if rows:
         blocks.append(TableBlock(tuple(header), tuple(tuple(row) for row in rows)))
-    elif not unchanged:
+    elif not unchanged and not secrets:
         blocks.append(Paragraph("The certificate names no columns."))
     if unchanged:
         title = (
@@ -172,6 +190,10 @@ def _shared_column_blocks(certificate: Mapping[str, Any]) -> list[Block]:
             " know them"
         )
         names = Paragraph(", ".join(story.name for story in unchanged))
+        blocks.append(FoldBlock(title, (names,)))
+    if secrets:
+        title = f"{len(secrets)} sensitive columns are released unchanged"
+        names = Paragraph(", ".join(story.name for story in secrets))
         blocks.append(FoldBlock(title, (names,)))
     for index, (step, facts) in enumerate(wording.steps_taken(certificate), 1):
         words = "; ".join(f"{term}: {text}" for term, text in facts)
@@ -248,7 +270,10 @@ def owner_page(record: Mapping[str, Any], decision: Sequence[Block]) -> ReportPa
         figures.append(("synthetic records", certificate["data"]["rows"]))
     attacks = certificate.get("attacks") or record.get("attacks")
     risks, exposure = _owner_risk_blocks(record), _exposure_blocks(record)
-    attack_section = attack_blocks(attacks, Shape.TABLE)
+    decided = None
+    if decision:
+        decided = "Attacked for the decision: each term above says what was found."
+    attack_section = attack_blocks(attacks, Shape.TABLE, decided=decided)
     columns, utility = _owner_column_blocks(record), _owner_utility_blocks(record)
     middle = [*utility, *columns, *attack_section, *risks, *exposure]
     computation: list[Block] = []

@@ -73,6 +73,10 @@ class ColumnStory:
         """Whether there is nothing to say of the column."""
         return self.roles == ROLES["keep"] and self.outcome == UNCHANGED
 
+    def is_unchanged_secret(self) -> bool:
+        """Whether it is sensitive and nothing else, and was released as it is."""
+        return self.roles == ROLES["sensitive"] and self.outcome == UNCHANGED
+
 
 def implied(document: Mapping[str, Any] | None) -> str | None:
     """Which relations between released columns and quasi-identifiers were looked for, and which

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from fractions import Fraction
 
@@ -23,7 +24,9 @@ from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.methods.formulas.bridge import implied_t
 from sfumato.methods.formulas.exact_draws import Draws
 from sfumato.methods.formulas.number_grids import NumberGrid
+from sfumato.release.decision.collect import _is_private
 from sfumato.release.epsilon_certification import certified
+from sfumato.release.signatures import digest_of
 from tests.oracles.closeness_and_privacy import discrete_laplace_mass, epsilon_from_below
 from tests.release.test_epsilon_certification import share_of
 
@@ -532,3 +535,45 @@ def test_the_joint_distribution_is_within_what_is_promised(classes, epsilon, sha
         for point in itertools.product(range(-3, 8), range(-3, 7)):
             one, whole = mass(group, point), mass(everyone, point)
             assert max(one / whole, whole / one) <= promised * (1 + 1e-9)
+
+
+# A certificate that claims more than the noise gives.
+
+
+def _about_whole_records(certificate):
+    certificate["differential_privacy"]["neighbours"] = "replace"
+
+
+def _about_everything(certificate):
+    certificate["differential_privacy"]["unit_of_privacy"] = "one record"
+
+
+def _smaller(certificate):
+    certificate["differential_privacy"]["epsilon"] = 0.1
+
+
+def _looked_at(certificate):
+    step = {"swap_data": {"columns": ["pay"], "rate": 0.5}}
+    certificate["recipe"]["steps"].insert(0, step)
+    certificate["plan"].insert(0, {"step": "swap_data"})
+    certificate["differential_privacy"]["steps"].insert(0, {"step": "swap_data", "effect": "looks"})
+
+
+@pytest.mark.parametrize("change", [_about_whole_records, _about_everything, _smaller, _looked_at])
+def test_an_edited_certificate_fails(change, tmp_path):
+    sf.anonymize(people(), [sf.KAnonymity(3)], [sf.Mondrian(), PAY]).write(tmp_path)
+    file = tmp_path / "share" / "certificate.json"
+    certificate = json.loads(file.read_text())
+    change(certificate)
+    certificate["digest"] = digest_of(certificate)
+    file.write_text(json.dumps(certificate))
+    claims = sf.verify(tmp_path / "share").claims
+    assert [c.status for c in claims if c.name.startswith("ε")] == ["fails"]
+
+
+def test_a_decision_takes_such_an_epsilon_for_nothing(tmp_path):
+    """It says nothing about how well the other columns hide people."""
+    sf.anonymize(people(), [sf.KAnonymity(3)], [sf.Mondrian(), PAY]).write(tmp_path)
+    certificate = json.loads((tmp_path / "share" / "certificate.json").read_text())
+    assert certificate["differential_privacy"]["certified"]
+    assert not _is_private(certificate["differential_privacy"])

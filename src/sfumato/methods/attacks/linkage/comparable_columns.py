@@ -222,10 +222,10 @@ def _reading(scene: Scene, name: str, intruder_labels: Labels) -> Reading:
     values = pl.Series(name, values_and_gaps, dtype=pl.String)
     try:
         attribute = scene.pair.original.schema[name]
-        rung = scene.pair.levels.get(name)
+        column_level = scene.pair.levels.get(name)
         if reading.level is None:
-            rung = None
-        return read_column(name, attribute, values, scene.pair.released.column(name), rung)
+            column_level = None
+        return read_column(name, attribute, values, scene.pair.released.column(name), column_level)
     except SfumatoError:  # the hierarchy does not know what only the intruder has
         return reading
 

@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 SQUARE, ABSOLUTE, CATEGORY, GRADED, NEARING = 0, 1, 2, 3, 4
+"""Kinds of rules, numbered as :mod:`sfumato.kernels.linkage` does."""
 OPEN, MISSING = -1, -2
+"""Marks of cells: one that may stand for anything, and one that is missing."""
 CONSTANTS = 8
+"""Numbers that a rule takes at most; kinds that need fewer leave the others 0."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -50,6 +53,11 @@ class ComparisonRule:
 class Side:
     """The distinct records of one file, and per column which codes of the other file agree with
     each of its codes.
+
+    ``numbers`` (record × column × 3) and ``marks`` (record × column) are the cells, ``records`` how
+    many rows every record stands for. The codes of all columns are numbered one after the other:
+    those of column *k* begin at ``bases[k]``, and code *c* of it agrees with the codes
+    ``matches[starts[bases[k] + c]:starts[bases[k] + c + 1]]`` of the other file.
     """
 
     numbers: Floats
@@ -110,21 +118,19 @@ class Arrays:
 
 
 def arrays_of(files: Files, rules: Sequence[ComparisonRule]) -> Arrays:
-    """Put files and rules into arrays; columns that tell most come first, so that far records are
-    given up early.
+    """Put files and rules into arrays; columns that cost most between random records come first, so
+    that far records are given up early.
     """
-    order = sorted(range(len(rules)), key=lambda k: -_telling(files.released, k, rules[k]))
+    order = sorted(range(len(rules)), key=lambda k: -_mean_cost(files.released, k, rules[k]))
     columns = [files.columns[k] for k in order]
     ordered_rules = [rules[k] for k in order]
     kinds = [rule.kind for rule in ordered_rules]
     constants = [rule.constants for rule in ordered_rules]
-    intruder_cells = []
+    intruder_cells, released_cells = [], []
     for rule, c in zip(ordered_rules, columns, strict=True):
         intruder_cells.append(
             _marked(rule.intruder, rule.kind, c.open_intruder, c.missing_intruder)
         )
-    released_cells = []
-    for rule, c in zip(ordered_rules, columns, strict=True):
         released_cells.append(
             _marked(rule.released, rule.kind, c.open_released, c.missing_released)
         )
@@ -147,12 +153,11 @@ def arrays_of(files: Files, rules: Sequence[ComparisonRule]) -> Arrays:
     )
 
 
-def _telling(released_kinds: Distinct, column: int, rule: ComparisonRule) -> float:
+def _mean_cost(released_records: Distinct, column: int, rule: ComparisonRule) -> float:
     """Roughly what two random cells of a column cost."""
-    records = len(released_kinds.kind_of)
-    shares = np.bincount(released_kinds.codes[:, column], weights=released_kinds.records) / max(
-        1, records
-    )
+    codes = released_records.codes[:, column]
+    amounts = np.bincount(codes, weights=released_records.records)
+    shares = amounts / max(1, len(released_records.kind_of))
     # The chance that two random cells differ: 1 less the sum of squared shares.
     differ = 1.0 - float((shares**2).sum())
     cost_of_difference = float(rule.constants[0])

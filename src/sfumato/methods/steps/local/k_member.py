@@ -11,6 +11,7 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.parameters import parameters
+from sfumato.core.search_kind import SearchKind
 from sfumato.core.step import Goal, Span, Step
 from sfumato.methods.steps.local.axes import Axis, axes_of, points_of, space_of
 from sfumato.methods.steps.local.grid import Steps, contradict_grid, require_steps
@@ -90,6 +91,9 @@ class KMember(Step):
     grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "k_member"
+    search_kinds: ClassVar[Mapping[str, SearchKind]] = {
+        "": SearchKind("greedy", "bottom-up", "local", "hierarchy or partition")
+    }
     recodes_quasi: ClassVar[bool] = True
     retold: ClassVar[tuple[str, ...]] = ("grid",)
 

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from sfumato.core.hierarchy import all_or_nothing, ends_of
 from sfumato.core.parameters import parameters
+from sfumato.core.search_kind import SearchKind
 from sfumato.core.step import Goal, Span, Step, over_budget
 from sfumato.errors import ParameterError
 from sfumato.methods.steps.local.grid import Steps, contradict_grid, require_steps
@@ -127,6 +128,11 @@ class LocalRecoding(Step):
     grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "local_recoding"
+    search_kinds: ClassVar[Mapping[str, SearchKind]] = {
+        "respecialise": SearchKind("greedy", "top-down", "local", "hierarchy"),
+        "mondrian": SearchKind("greedy", "top-down", "local", "hierarchy or partition"),
+        "k_member": SearchKind("greedy", "bottom-up", "local", "hierarchy or partition"),
+    }
     recodes_quasi: ClassVar[bool] = True
     tells: ClassVar[tuple[str, ...]] = ("method",)
     retold: ClassVar[tuple[str, ...]] = ("method", "grid")

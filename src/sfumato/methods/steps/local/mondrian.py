@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.parameters import COLUMNS, parameters
+from sfumato.core.search_kind import SearchKind
 from sfumato.core.step import Goal, Span, Step, over_budget
 from sfumato.errors import ParameterError
 from sfumato.methods.steps.local.axes import axes_of, points_of, space_of
@@ -252,6 +253,11 @@ class Mondrian(Step):
     grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "mondrian"
+    search_kinds: ClassVar[Mapping[str, SearchKind]] = {
+        "strict": SearchKind("greedy", "top-down", "local", "hierarchy or partition"),
+        "relaxed": SearchKind("greedy", "top-down", "local", "hierarchy or partition"),
+        "single": SearchKind("greedy", "top-down", "global", "hierarchy or partition"),
+    }
     recodes_quasi: ClassVar[bool] = True
     retold: ClassVar[tuple[str, ...]] = ("grid",)
 

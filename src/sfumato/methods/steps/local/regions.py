@@ -11,6 +11,7 @@ import polars as pl
 
 from sfumato import kernels
 from sfumato.core.classes import ClassTable, Placement, pack_rows
+from sfumato.core.encoding import as_text
 from sfumato.core.groups import group_starts
 from sfumato.core.hierarchy import TOP
 from sfumato.core.randomness import Marks
@@ -245,7 +246,7 @@ def recode_classes(dataset: Table, plan: ClassRecoding) -> Table:
 
 def _as_it_was(column: pl.Series, labels: pl.Series) -> bool:
     """Whether a column is released cell by cell as it was: then it keeps its type, too."""
-    return bool(column.cast(pl.String, strict=False).equals(labels, null_equal=True))
+    return bool(as_text(column).equals(labels, null_equal=True))
 
 
 def regions_of_rows(dataset: Table, plan: ClassRecoding) -> Ints:

@@ -177,10 +177,8 @@ class Recode(ColumnStep):
 
     @property
     def span(self) -> Span:
-        """Cell by cell, where the new values are text whatever values occur."""
-        if self.account(Schema({})).effect is Effect.DATA_INDEPENDENT:
-            return Span.CELLS
-        return Span.TABLE
+        """Cell by cell, once it is known which values occur."""
+        return Span.CELLS
 
     def learner(self, goal: Goal, facts: object) -> Learner | None:
         """Which values occur, or which ranges have any."""
@@ -310,7 +308,9 @@ class Recode(ColumnStep):
                 " does not name; name them, or say unmapped: keep or other"
             )
         return _as_before(
-            pl.Series(name, new, dtype=pl.String).gather(encoded.codes), dataset.column(name)
+            pl.Series(name, new, dtype=pl.String).gather(encoded.codes),
+            dataset.column(name),
+            {self._new(text) for text in occurring},
         )
 
     def _remarks(self, name: str, occurring: set[str]) -> list[str]:
@@ -345,14 +345,13 @@ class _Occurring:
         return self.seen
 
 
-def _as_before(recoded: pl.Series, column: pl.Series) -> pl.Series:
-    """Text as numbers again where the column held numbers and all new values are some."""
-    if not column.dtype.is_numeric() or any(
-        number(text) is None for text in recoded.drop_nulls().unique()
-    ):
+def _as_before(recoded: pl.Series, column: pl.Series, occurring: set[str]) -> pl.Series:
+    """Text as numbers again where the column held numbers and all new values that occur anywhere in
+    the table are some: rows in pieces must not end as text in one and as numbers in another.
+    """
+    if not column.dtype.is_numeric() or any(number(text) is None for text in occurring):
         return recoded
     numbers = recoded.cast(pl.Float64)
-    whole = column.dtype.is_integer() and bool(
-        (numbers.drop_nulls() == numbers.drop_nulls().round(0)).all()
-    )
+    new = pl.Series(sorted(occurring), dtype=pl.String).cast(pl.Float64)
+    whole = column.dtype.is_integer() and bool((new == new.round(0)).all())
     return numbers.cast(pl.Int64) if whole else numbers

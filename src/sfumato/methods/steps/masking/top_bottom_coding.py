@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
@@ -12,7 +15,7 @@ from pydantic import Field
 
 from sfumato.core.encoding import encode, label, numbers_of
 from sfumato.core.parameters import parameters
-from sfumato.core.schema import Attribute, Kind, Schema
+from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import (
     Account,
     ColumnStep,
@@ -178,17 +181,29 @@ class TopBottomCoding(ColumnStep):
         return Account(Effect.DATA_INDEPENDENT)
 
     @property
+    def by_rule(self) -> bool:
+        """Whether thresholds and replacements are told by the recipe alone."""
+        return self.account(Schema({})).effect is Effect.DATA_INDEPENDENT
+
+    @property
     def span(self) -> Span:
-        """Cell by cell, unless thresholds are quantiles or tails become their mean or median."""
-        if self.account(Schema({})).effect is Effect.DATA_INDEPENDENT:
-            return Span.CELLS
-        return Span.TABLE
+        """Cell by cell, once it is known where tails begin and what they become."""
+        return Span.CELLS
+
+    def span_in(self, schema: Schema) -> Span:
+        """Cell by cell, unless thresholds are quantiles or tails become their mean or median, and
+        records have weights or belong to persons or households.
+        """
+        counted_by_value = self.by_rule or not (schema.units or schema.columns(Role.WEIGHT))
+        return Span.CELLS if counted_by_value else Span.TABLE
 
     def learner(self, goal: Goal, facts: object) -> Learner | None:
-        """How many values lie in the tails, and how many stay."""
-        if facts is None and self.span is Span.CELLS:
-            return _Tails(self)
-        return None
+        """How many values lie in the tails, and how many stay; before that, how often each value
+        occurs, where tails depend on it.
+        """
+        if facts is None and not self.by_rule:
+            return _ValueCounts(self)
+        return _Tails(self) if facts is None else None
 
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Find the tails and what they become."""
@@ -248,7 +263,7 @@ class _Coding:
         self,
         step: TopBottomCoding,
         dataset: Table,
-        facts: dict[str, dict[str, int]] | None,
+        facts: Mapping[str, _Tail] | None,
         *,
         whole: bool,
         fixed: bool = False,
@@ -285,10 +300,14 @@ class _Coding:
             if self.facts is None:
                 counts = self.counted(j, tails)
             else:
-                counts = self.facts[name]
+                counts = dict(self.facts[name].counts)
             self._require_some(name, tails, counts)
             self.counts[name] = {end: counts[end] for end in tails}
-            for threshold, rows in tails.values():
+            for end, (threshold, rows) in tails.items():
+                if self.facts is not None and end in self.facts[name].values:
+                    coded_values[rows, j] = self.facts[name].values[end]
+                    self._warn_of_few(name, counts[end])
+                    continue
                 values = self.block.values[rows, j]
                 weights = self.block.weights[rows]
                 coded_values[rows, j] = self._replaced(name, values, weights, threshold, rows)
@@ -324,8 +343,12 @@ class _Coding:
         present = ~np.isnan(values)
         if not present.any():
             return {}
-        top = self._threshold(name, values, step.top, step.top_quantile)
-        bottom = self._threshold(name, values, step.bottom, step.bottom_quantile)
+        thresholds = {} if self.facts is None else self.facts[name].thresholds
+        top, bottom = thresholds.get("top"), thresholds.get("bottom")
+        if top is None:
+            top = self._threshold(name, values, step.top, step.top_quantile)
+        if bottom is None:
+            bottom = self._threshold(name, values, step.bottom, step.bottom_quantile)
         tails = {}
         if bottom is not None:
             tails["bottom"] = (bottom, present & (values <= bottom))
@@ -402,16 +425,60 @@ class _Coding:
             count = len(np.unique(units[-1][rows]))
         else:
             count = len(tail)
-        if count < self.step.least:
+        self._warn_of_few(name, count)
+        if not (weights.sum() > 0):
+            weights = np.ones_like(weights)
+        return self._replacement(tail, weights)
+
+    def _warn_of_few(self, name: str, count: int) -> None:
+        if self.step.replacement in ("mean", "median") and 0 < count < self.step.least:
             self.warnings.append(
                 f"the {self.step.replacement} of {count} in a tail of {name!r} is released and "
                 "nearly reveals them"
             )
-        if not (weights.sum() > 0):
-            weights = np.ones_like(weights)
+
+    def _replacement(self, tail: Array, weights: Array) -> float:
+        """The mean or median of a tail, whatever the order of its values."""
         if self.step.replacement == "mean":
-            return float(weights @ tail / weights.sum())
+            # Sums are exact until they are rounded once, so no order changes the last digit.
+            return math.fsum(weights * tail) / math.fsum(weights)
         return quantile_of(tail, weights, 0.5)
+
+    def facts_of_values(self, name: str, values: Array, amounts: NDArray[np.int64]) -> _Tail:
+        """What is known of a column once it is known how often each of its values occurs."""
+        step, weights = self.step, amounts.astype(np.float64)
+        counts = {"present": int(amounts.sum()), "stays": 0}
+        if not len(values):
+            return _Tail(counts)
+        thresholds, replaced = dict[str, float](), dict[str, float]()
+        ends = {"bottom": (step.bottom, step.bottom_quantile), "top": (step.top, step.top_quantile)}
+        stays = np.ones(len(values), dtype=np.bool_)
+        for end, (value, share) in ends.items():
+            threshold = (
+                self._threshold(name, values, value, None)
+                if share is None
+                else quantile_of(values, weights, share)
+            )
+            if threshold is None:
+                continue
+            rows = values >= threshold if end == "top" else values <= threshold
+            thresholds[end] = threshold
+            counts[end] = int(amounts[rows].sum())
+            stays &= ~rows
+            if step.replacement in ("mean", "median") and rows.any():
+                replaced[end] = self._replacement_of_counts(values[rows], amounts[rows])
+        counts["stays"] = int(amounts[stays].sum())
+        return _Tail(counts, thresholds, replaced)
+
+    def _replacement_of_counts(self, values: Array, amounts: NDArray[np.int64]) -> float:
+        if self.step.replacement == "median":
+            return quantile_of(values, amounts.astype(np.float64), 0.5)
+        # A product of a value and its count could be rounded; a sum of fractions is not.
+        total = sum(
+            Fraction(value) * amount
+            for value, amount in zip(values.tolist(), amounts.tolist(), strict=True)
+        )
+        return float(total) / float(amounts.sum())
 
     def _column(
         self, column_number: int, name: str, coded: Array, tails: dict[str, tuple[float, Flags]]
@@ -420,7 +487,10 @@ class _Coding:
         order = self.orders[name]
         if self.step.replacement != "label":
             if order is None:
-                return column_like(name, self.block.back(coded), column)
+                replaced = {} if self.facts is None else self.facts[name].values
+                # One tail that is no whole number makes a column of fractions, in all pieces.
+                whole = None if all(map(float.is_integer, replaced.values())) else False
+                return column_like(name, self.block.back(coded), column, whole=whole)
             return self._ordered(column, column_number, coded)
         encoded = encode(column)
         texts = pl.Series(name, encoded.labels, dtype=pl.String).gather(encoded.codes)
@@ -468,6 +538,17 @@ class _Coding:
         return (*preserved, KeptNumbers(self.block, coded_values).means())
 
 
+@dataclasses.dataclass(frozen=True)
+class _Tail:
+    """How many values of a column are present, stay and lie in each tail; where the tails begin and
+    what they become, where that depends on the values.
+    """
+
+    counts: Mapping[str, int]
+    thresholds: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    values: Mapping[str, float] = dataclasses.field(default_factory=dict)
+
+
 class _Tails:
     """Counts the values of every column in its tails and between them."""
 
@@ -485,6 +566,48 @@ class _Tails:
             for kind, count in coding.counted(j, coding.tails(j, name)).items():
                 counts[kind] += count
 
-    def learnt(self) -> dict[str, dict[str, int]]:
+    def learnt(self) -> dict[str, _Tail]:
         """The counts."""
-        return self.counts
+        return {name: _Tail(counts) for name, counts in self.counts.items()}
+
+
+MOST_VALUES = 20_000_000
+"""Distinct values of a column that are held to find quantiles: a third of a gigabyte."""
+
+
+class _ValueCounts:
+    """Counts how often each value of every column occurs."""
+
+    def __init__(self, step: TopBottomCoding) -> None:
+        self.step = step
+        self.counts: dict[str, pl.DataFrame] = {}
+        self.coding: _Coding | None = None
+
+    def see(self, rows: Table) -> None:
+        """Count in some rows."""
+        self.coding = _Coding(self.step, rows, None, whole=False)
+        copies = np.ones(len(rows), dtype=np.int64) if rows.copies is None else rows.copies
+        amounts = copies[self.coding.block.order]
+        for j, name in enumerate(self.step.columns):
+            values = self.coding.block.values[:, j] + 0.0
+            present = ~np.isnan(values)
+            fresh = pl.DataFrame({"value": values[present], "amount": amounts[present]})
+            merged = pl.concat([self.counts[name], fresh]) if name in self.counts else fresh
+            self.counts[name] = merged.group_by("value").agg(pl.col("amount").sum())
+            if self.counts[name].height > MOST_VALUES:
+                raise SchemaError(
+                    f"top_bottom_coding: column {name!r} has more than {MOST_VALUES:,} distinct "
+                    "values; round it first, or give thresholds as values"
+                )
+
+    def learnt(self) -> dict[str, _Tail]:
+        """Where tails begin, what they become, and how many values lie there."""
+        facts = dict[str, _Tail]()
+        for name in self.step.columns:
+            if self.coding is None:  # no rows came by
+                facts[name] = _Tail({"present": 0, "stays": 0})
+                continue
+            counts = self.counts[name].sort("value")
+            values, amounts = counts["value"].to_numpy(), counts["amount"].to_numpy()
+            facts[name] = self.coding.facts_of_values(name, values, amounts)
+        return facts

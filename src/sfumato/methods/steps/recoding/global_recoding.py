@@ -20,6 +20,7 @@ from sfumato.core.objective import OBJECTIVES, objective_named
 from sfumato.core.parameters import COLUMNS, Naming, parameters
 from sfumato.core.population import count_needed
 from sfumato.core.schema import Kind
+from sfumato.core.search_kind import SearchKind
 from sfumato.core.step import Fineness, Goal, Learner, Plan, Span, Step, over_budget
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
@@ -200,6 +201,16 @@ class GlobalRecoding(Step):
     ] = None
 
     name: ClassVar[str] = "global_recoding"
+    search_kinds: ClassVar[Mapping[str, SearchKind]] = {
+        "optimal": SearchKind("complete", "top-down", "global", "hierarchy"),
+        "samarati": SearchKind("complete", "bottom-up", "global", "hierarchy"),
+        "mingen": SearchKind("complete", "bottom-up", "global", "hierarchy"),
+        "datafly": SearchKind("greedy", "bottom-up", "global", "hierarchy"),
+        "argus": SearchKind("greedy", "bottom-up", "global", "hierarchy"),
+        "incognito": SearchKind("complete", "bottom-up", "global", "hierarchy"),
+        "ola": SearchKind("complete", "both ways", "global", "hierarchy"),
+        "anytime": SearchKind("greedy", "both ways", "global", "hierarchy"),
+    }
     recodes_quasi: ClassVar[bool] = True
     tells: ClassVar[tuple[str, ...]] = ("kind", "levels", "suppressed_records")
     retold: ClassVar[tuple[str, ...]] = ("levels",)

@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.parameters import COLUMNS, parameters
+from sfumato.core.search_kind import SearchKind
 from sfumato.core.step import Fineness, Goal, Span, Step
 from sfumato.methods.steps.local.grid import Steps, contradict_grid, require_steps
 from sfumato.methods.steps.taxonomy.cut import (
@@ -102,6 +103,9 @@ class TopDownSpecialization(_GreedyCut):
     grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "top_down_specialization"
+    search_kinds: ClassVar[Mapping[str, SearchKind]] = {
+        "": SearchKind("greedy", "top-down", "global", "hierarchy or partition")
+    }
     retold: ClassVar[tuple[str, ...]] = ("grid",)
 
     def __post_init__(self) -> None:
@@ -264,6 +268,9 @@ class BottomUpGeneralization(_GreedyCut):
     label: Label
 
     name: ClassVar[str] = "bottom_up_generalization"
+    search_kinds: ClassVar[Mapping[str, SearchKind]] = {
+        "": SearchKind("greedy", "bottom-up", "global", "hierarchy or partition")
+    }
 
     def plan(self, dataset: Table, goal: Goal) -> CutRecoding:
         """Generalise until the promises hold."""

@@ -14,6 +14,7 @@ from pydantic import Field
 from sfumato import kernels
 from sfumato.core.classes import ClassTable, Layout
 from sfumato.core.parameters import COLUMNS, parameters
+from sfumato.core.search_kind import SearchKind
 from sfumato.core.step import Fineness, Goal, Span, Step
 from sfumato.errors import ParameterError
 from sfumato.methods.steps.local.grid import Steps, contradict_grid, require_steps
@@ -278,6 +279,9 @@ class KOptimize(Step):
     grid: Steps = Field(default_factory=dict)
 
     name: ClassVar[str] = "k_optimize"
+    search_kinds: ClassVar[Mapping[str, SearchKind]] = {
+        "": SearchKind("complete", "top-down", "global", "partition")
+    }
     recodes_quasi: ClassVar[bool] = True
     retold: ClassVar[tuple[str, ...]] = ("grid",)
     fineness: ClassVar[Fineness] = "none"
