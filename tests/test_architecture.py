@@ -117,7 +117,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         | RELEASE
         | GUIDANCE
         | {"policy", "data.examples", "data.lazy", "data.table", "results.queries"}
-        | {"methods.hierarchies", "interfaces.api", "interfaces.scripts"}
+        | {"methods.hierarchies", "interfaces.api", "interfaces.arx_import", "interfaces.scripts"}
     ),
     "__main__": {"interfaces.cli"},
     # the public names are texts: a module is imported when one of them is used

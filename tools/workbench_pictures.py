@@ -86,14 +86,14 @@ def hierarchies(tab: Tab) -> None:
 
 def promises(tab: Tab) -> None:
     """5-anonymity with its slider."""
-    tab.page.get_by_text("in a class smaller than 5.").wait_for()
+    tab.page.get_by_text("to a class smaller than 5.").wait_for()
     tab.page.get_by_text("today: k = ").first.wait_for()
 
 
 def run(tab: Tab) -> None:
     """What came out."""
     button(tab, "Make the release").click()
-    tab.page.get_by_text("Every promise holds").first.wait_for()
+    tab.page.locator(".outcome .headline").wait_for()
     tab.page.get_by_text("combinations of levels").wait_for()
 
 
@@ -117,13 +117,22 @@ def attacks(tab: Tab) -> None:
     button(tab, "Attacks").click()
     tab.page.get_by_label("computing time").select_option("5")
     button(tab, "Let the intruders try").click()
-    tab.page.get_by_text("records were looked for").first.wait_for()
+    tab.page.get_by_text("Nobody has attacked this release yet").wait_for(state="detached")
+
+
+def decide(tab: Tab) -> None:
+    """Who may have it, what limits that, and what would help."""
+    tab.page.get_by_label("Who receives it?").select_option("researchers")
+    tab.page.locator("[data-key=context-contract-yes]").check(force=True)
+    tab.page.locator("[data-key=context-sensitivity-low]").check(force=True)
+    button(tab, "Decide about version 1").click()
+    tab.page.locator(".helpful .change button").first.wait_for()
 
 
 def write(tab: Tab) -> None:
     """Files to publish, files to keep, and what the certificate says."""
     tab.page.get_by_label("Replace an earlier release").check()
-    button(tab, "Write the release of version 1").click()
+    tab.write(1)
     tab.page.get_by_text("To publish").first.wait_for()
 
 
@@ -143,6 +152,7 @@ PICTURES = (
     Picture("explore-dark", "/explore", explore, size=TALL, dark=True),
     Picture("look", "/look", look),
     Picture("attacks", "/look", attacks),
+    Picture("decide", "/decide", decide, size=TALL),
     Picture("write", "/write", write, size=(1280, 1620)),
     Picture("recipe", "/run", recipe),
     Picture("hierarchies-narrow", "/hierarchies", hierarchies, size=NARROW),

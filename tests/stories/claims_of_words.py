@@ -151,6 +151,12 @@ SENTENCES = (
     ),
     said(
         "release.report.sections",
+        "{} of {} holds",
+        "A promise of many columns is folded into one line where it holds in all of them.",
+        "tests/release/report/test_sections.py::test_a_promise_that_fails_in_one_of_many_columns_is_shown_by_itself",
+    ),
+    said(
+        "release.report.sections",
         "It checks that files and certificate belong together, and recomputes from the files alone that each promise holds with the value given here. Whether the data are those of the original, and how much was suppressed, can only be checked with the original: `sfumato verify . --original FILE`.",
         "The command of the page recomputes each promise, class sizes and risks from the files"
         " alone.",

@@ -8,7 +8,9 @@ dark, gets the few rules of ``notebook.css``.
 from __future__ import annotations
 
 import abc
+import dataclasses
 import re
+import secrets
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
@@ -30,6 +32,12 @@ from sfumato.core.blocks import (
 )
 from sfumato.core.words import number
 
+WIDGET_STYLE = (
+    ".sfumato thead button { all: unset; cursor: pointer; font-weight: 600 }"
+    ".sfumato thead button:focus-visible { outline: 2px solid }"
+    '.sfumato th[aria-sort="ascending"] button::after { content: " ▲" }'
+    '.sfumato th[aria-sort="descending"] button::after { content: " ▼" }'
+)
 MOST_ROWS = 200
 """Rows of a table that a notebook shows."""
 STATES = {True: "holds", False: "broken", None: "unknown"}
@@ -49,6 +57,40 @@ class Reportable(abc.ABC):
 
     def _repr_html_(self) -> str:
         return render_notebook(self.blocks())
+
+    def show(self) -> Widget:
+        """The same for a notebook, with tables that a click sorts and that can be searched; it
+        needs no server.
+        """
+        return Widget(self.blocks())
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Widget:
+    """Blocks that a notebook draws and that answer to clicks, in plain HTML with a script of their
+    own; as text elsewhere.
+    """
+
+    blocks: Sequence[Block]
+
+    def __repr__(self) -> str:
+        return render_text(self.blocks)
+
+    def _repr_html_(self) -> str:
+        """The blocks with a script that finds them by a name of their own: a notebook shows many.
+
+        >>> from sfumato.core.blocks import Paragraph
+        >>> html = Widget([Paragraph("</script><script>alert(1)</script>")])._repr_html_()
+        >>> html.count("<script>"), html.count("</script>")
+        (1, 1)
+        """
+        name = f"sfumato-{secrets.token_hex(8)}"
+        script = Path(__file__).with_name("widget.js").read_text("utf-8")
+        function = "\n".join(line for line in script.splitlines() if not line.startswith("//"))
+        return (
+            f'<style>{WIDGET_STYLE}</style><div id="{name}">{render_notebook(self.blocks)}</div>'
+            f"<script>({function})(document.getElementById({name!r}));</script>"
+        )
 
 
 def render_notebook(blocks: Iterable[Block]) -> str:

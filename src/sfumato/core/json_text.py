@@ -21,7 +21,7 @@ def loads_once(data: bytes) -> Any:
     >>> loads_once(b'{"a": 1, "a": 2}')
     Traceback (most recent call last):
     ...
-    ValueError: a key is repeated
+    ValueError: a key is repeated; keep one
     """
     return json.loads(
         data.decode("utf-8"), object_pairs_hook=_without_repeats, parse_constant=_refuse_constant

@@ -333,10 +333,10 @@ class PlacedStep(Placed, Step):  # type: ignore[override]  # name, secret: those
 
         >>> ward, day, age = ({"level": n, "top": top} for n, top in ((0, 1), (2, 4), (3, 3)))
         >>> PlacedStep.story({"table": "visits", "levels": {"ward": ward, "day": day, "age": age}})
-        'It generalised day to level 2 of 4, left nothing of age and kept ward exact; all rows
+        'It generalised day to level 2 of 4, fully suppressed age and kept ward exact; all rows
         stayed.'
         >>> PlacedStep.story({"table": "people", "regions": 586, "rows_dropped": 1})
-        'It was carried out (regions: 586); 1 row was dropped.'
+        'It was applied (regions: 586); 1 row was dropped.'
         """
         dropped = told.get("rows_dropped", 0)
         rows = "all rows stayed"

@@ -439,8 +439,8 @@ def unknown_name(family_name: str, name: str, shape: Shape) -> str:
     """Why a name means nothing for data of a shape, in words.
 
     >>> unknown_name("models", "k_anonymity", Shape.TABLES)
-    "'k_anonymity' is about one table, and there are several; say which: 'k_anonymity: {…, table:
-    NAME}'"
+    "'k_anonymity' is about one table, and the data have several; say which: 'k_anonymity: {…,
+    table: NAME}'"
     """
     if shape in SEVERAL_TABLES and family_name in PLACED:
         if name == "in_table":

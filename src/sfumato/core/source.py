@@ -275,8 +275,8 @@ def missing_column_problems(
     >>> missing_column_problems(["zip", "age"], Source("t.csv", "csv"), ["zipcode", "age"], ["zip"])
     ["t.csv has no column 'zipcode'. Did you mean 'zip'?"]
     >>> missing_column_problems(["Alice", "41"], Source("t.csv", "csv"), ["age", "sex"])
-    ["t.csv has no columns 'age', 'sex': 0 of the 2 asked for are among its 2; if its first row
-    holds data, say --no-header (header: false)"]
+    ["t.csv lacks columns 'age', 'sex': 0 of the 2 columns asked for are among its 2; if its first
+    row holds data, use --no-header (header: false)"]
     """
     requested_names = dict.fromkeys(requested)
     missing = [name for name in requested_names if name not in columns]

@@ -413,7 +413,7 @@ def demand_of(method: Anonymization) -> Literal["nothing", "level", "withheld"]:
     >>> demand_of(Anonymization("Noise"))
     Traceback (most recent call last):
     ...
-    sfumato.policy.policy.UnknownMethod: 'Noise' is not a method we can carry out. There are:
+    sfumato.policy.policy.UnknownMethod: 'Noise' is not a supported method. There are:
     Generalization, Suppression, Deletion.
     """
     name = METHOD_NAMES.get(re.sub(r"[^a-z]", "", method.method.lower()))

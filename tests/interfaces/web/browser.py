@@ -239,6 +239,18 @@ class Tab:
         """Wait until a text is seen."""
         self.page.get_by_text(words).first.wait_for()
 
+    def write(self, version: int) -> None:
+        """Write the release of a version; what its owner is warned of is ticked first."""
+        button = self.page.get_by_role("button", name=f"Write the release of version {version}")
+        button.click()
+        refused = self.page.locator("[role=alert]", has_text="Tick what is said under")
+        written = self.page.locator("section.written")
+        refused.or_(written).first.wait_for()
+        if refused.count():
+            for warning in self.page.locator(".warning input").all():
+                warning.check()
+            button.click()
+
     def axe(self) -> None:
         """No rule of accessibility is broken, in light and in dark; what dark changes is
         colours.

@@ -19,8 +19,10 @@ from sfumato.core import recipe_files as recipes
 from sfumato.core.recipe import Recipe
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
 from sfumato.interfaces.web import project as module
+from sfumato.interfaces.web.decisions import context_mark, known_decision
 from sfumato.interfaces.web.exports import export_text
-from sfumato.interfaces.web.project import Opened, Outdated, Project
+from sfumato.interfaces.web.folders import project_of
+from sfumato.interfaces.web.project import Opened, Outdated, Project, VersionDecision
 from tests.core.forged_journals import chain_again
 
 
@@ -341,3 +343,65 @@ def test_a_recipe_that_is_taken_away_finds_its_files_from_any_folder(tmp_path: P
         assert recipes.parse(saved, base=folder).schema == project.recipe.schema
         assert "hierarchies/age.csv" in (folder / "recipe.yaml").read_text("utf-8")
         assert str(folder) not in (folder / "recipe.yaml").read_text("utf-8")
+
+
+def test_what_a_killed_workbench_left_is_removed_at_the_next_start(tmp_path: Path) -> None:
+    """Drafts, and files that were sent and never opened; never what somebody put there."""
+    folder = tmp_path / "project"
+    project = Project.open(folder)
+    uploads = folder / "uploads"
+    uploads.mkdir()
+    for name in ("opened.csv", "never.csv", ".0123.part"):
+        (uploads / name).write_text("a\n1\n", encoding="utf-8")
+    project.set_data(Opened(path=str(uploads / "opened.csv"), digest="0", name="opened.csv"))
+    project.set_data(Opened(path="/elsewhere/other.csv", digest="1", name="other.csv"))
+    project.close()
+    for name in (".decision-ab12cd34", "sfumato-ab12cd34", "sfumato-notes", ".mine-too"):
+        (folder / name).mkdir()
+        (folder / name / "data.csv").write_text("a\n1\n", encoding="utf-8")
+    Project.open(folder).close()
+    assert {path.name for path in uploads.iterdir()} == {"opened.csv"}
+    left = {path.name for path in folder.iterdir()}
+    assert {"sfumato-notes", ".mine-too"} <= left
+    assert not left & {".decision-ab12cd34", "sfumato-ab12cd34"}
+
+
+def test_project_folders_and_their_parent_are_their_owners_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    folder = project_of(None)
+    folder.parent.mkdir(parents=True, mode=0o755)
+    Project.open(folder).close()
+    assert [path.stat().st_mode & 0o777 for path in (folder, folder.parent)] == [0o700, 0o700]
+
+
+def test_a_decision_is_about_the_release_it_was_made_for(tmp_path: Path) -> None:
+    """Other answers, another version, or the same version made again: each says so."""
+    project = Project.open(tmp_path / "project")
+    project.edit(recipes.parse("{columns: {age: keep}}"), "one", based_on=0)
+    assert known_decision(project) is None
+    decision = VersionDecision(1, "contract", "a reason", "all", context_mark(project))
+    project.note_decision(decision)
+
+    def outdated() -> str:
+        known = known_decision(project)
+        assert known is not None and known.words == "under contract"
+        return known.outdated
+
+    assert outdated() == ""
+    project.set_context({"recipient": "public"})
+    assert outdated() == "for other answers"
+    project.set_context({})
+    project.edit(recipes.parse("{columns: {age: quasi}}"), "two", based_on=1)
+    assert outdated() == "for version 1"
+    project.undo()
+    assert outdated() == ""
+    project.forget_decision(1)
+    assert outdated() == "for an earlier release"
+    project.close()
+    again = Project.open(tmp_path / "project")
+    assert again.log[0].decision == dataclasses.replace(decision, context="")
+    again.forget_effects()
+    assert known_decision(again) is None
+    again.close()

@@ -33,3 +33,13 @@ def test_charts_of_a_page_have_names_of_their_own() -> None:
     assert {"class_sizes", "levels", "attacks"} <= set(shared)
     assert {"risks", "class_sizes", "associations", "column_01_age"} <= set(owner)
     assert not {"risks", "associations"} & set(shared), "nothing of the original is shared"
+
+
+def test_a_promise_that_fails_in_one_of_many_columns_is_shown_by_itself() -> None:
+    certificate = samples.full_record()["certificate"]
+    verdict = certificate["verdicts"][0]
+    many = [{**verdict, "promise": f"2-diversity of c{i}", "holds": i != 3} for i in range(9)]
+    text = render_text(verdict_blocks({**certificate, "verdicts": many}, None, is_first=False))
+    assert "2-diversity of 8 columns holds" in text
+    assert "9 columns" not in text
+    assert "✗ 2-diversity of c3" in text

@@ -34,7 +34,8 @@ class HRefinement(Model):
 
     >>> from sfumato import examples
     >>> HRefinement(2, rounds=2).judge(Evidence(examples.karate()))
-    ✗ 2 candidates under H2: 23 of 34 people are alone in what is known by 2 rounds of refinement
+    ✗ 2 candidates under H2: 23 of 34 people are unique in what is known after 2 rounds of
+    refinement
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})

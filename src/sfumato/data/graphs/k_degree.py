@@ -37,7 +37,7 @@ class KDegree(Model):
 
     >>> from sfumato import examples
     >>> KDegree(2).judge(Evidence(examples.karate()))
-    ✗ 2-degree anonymity: 6 of 34 people are alone in the number of their ties
+    ✗ 2-degree anonymity: 6 of 34 people are unique in the number of their ties
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})

@@ -34,7 +34,7 @@ class KNeighbourSets(Model):
 
     >>> from sfumato import examples
     >>> KNeighbourSets(2).judge(Evidence(examples.karate()))
-    ✗ 2-anonymous neighbour sets: 27 of 34 people are alone in who their neighbours are
+    ✗ 2-anonymous neighbour sets: 27 of 34 people are unique in who their neighbours are
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})

@@ -37,7 +37,7 @@ class KNeighbourhood(Model):
 
     >>> from sfumato import examples
     >>> KNeighbourhood(2).judge(Evidence(examples.karate()))
-    ✗ 2-neighbourhood anonymity: 16 of 34 people are alone in their neighbourhood
+    ✗ 2-neighbourhood anonymity: 16 of 34 people are unique in their neighbourhood
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.GRAPH})

@@ -81,7 +81,7 @@ class Clock:
         >>> Clock("days").ticks("8h")
         Traceback (most recent call last):
         ...
-        sfumato.errors.ParameterError: a time width of 8h is finer than the days of the file; take
+        sfumato.errors.ParameterError: a time width of 8h is finer than the days of the file; use
         whole days
         """
         if width == ALL:
@@ -186,7 +186,7 @@ def require_nested(widths: Sequence[str]) -> None:
     Traceback (most recent call last):
     ...
     sfumato.errors.ParameterError: time widths must nest, each a multiple of the one before; 3h is
-    none of 2h
+    not a multiple of 2h
     """
     for below, above in itertools.pairwise(widths):
         # Nothing is coarser than no times at all, so that can only be the last.

@@ -39,7 +39,7 @@ class HomeAndWork(Attack):
     >>> from sfumato.core.attack import Scene
     >>> people = examples.small_paths()
     >>> HomeAndWork().attack(Scene.of(people, people)).sentence
-    '4 of 8 people are alone with their home and place of work; the others have 4.0 candidates on
+    '4 of 8 people are unique by their home and place of work; the others have 4.0 candidates on
     average'
     """
 

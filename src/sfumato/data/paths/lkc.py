@@ -35,8 +35,8 @@ class LkcPrivacy(SetPromise):
     >>> from sfumato import examples
     >>> from sfumato.core.data import Evidence
     >>> LkcPrivacy(2, l=2).judge(Evidence(examples.small_paths()))
-    ✗ (2)_2-privacy: 12 minimal set(s) of at most 2 point(s) break it, and 7 of 8 people have one;
-    the rarest has 1 carrier(s)
+    ✗ (2)_2-privacy: 12 minimal set(s) of at most 2 point(s) break it, in the paths of 7 of 8
+    people; the rarest has 1 carrier(s)
     """
 
     k: Crowd

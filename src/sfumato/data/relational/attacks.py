@@ -100,7 +100,7 @@ class JoinUniqueness(Attack):
     >>> from sfumato.core.attack import Scene
     >>> people = examples.clinic()
     >>> JoinUniqueness(2, own=False).attack(Scene.of(people, people)).sentence
-    '38 of 60 persons are alone with some 2 rows of their own'
+    '38 of 60 persons are unique to somebody who knows some 2 rows rows of their own'
     """
 
     shapes: ClassVar[frozenset[Shape]] = frozenset({Shape.TABLES})

@@ -239,8 +239,8 @@ class PersonsKAnonymity(PersonsModel):
 
     >>> from sfumato import examples
     >>> PersonsKAnonymity(2, "any", facts=1, own=False).judge(Evidence(examples.clinic()))
-    ✗ 2-anonymity of persons against whoever knows any 1 row: with what is known 12 of 60 persons
-    stand alone
+    ✗ 2-anonymity of persons against whoever knows any 1 row: by this knowledge 12 of 60 persons are
+    unique
     """
 
     k: K

@@ -129,8 +129,7 @@ class Inquiry:
         """The seed of all that is tried before the release is made: what is chosen on it says
         nothing about the release, which is attacked with another one.
         """
-        draw = self.seed.stream("protect: the search").integers(1 << SEARCH_SEED_BITS)
-        return Seed(int(draw))
+        return search_seed_of(self.seed)
 
     def search(self, workers: int | None, progress: Progress) -> SearchResult:
         """Try candidates of all families."""
@@ -224,6 +223,11 @@ class Winner:
     choice: CandidateChoice
     method: Method
     left_out: tuple[LeftOut, ...]
+
+
+def search_seed_of(seed: Seed) -> Seed:
+    """The seed of all that is tried for a release that is made and attacked with ``seed``."""
+    return Seed(int(seed.stream("protect: the search").integers(1 << SEARCH_SEED_BITS)))
 
 
 def _method_of(found: SearchResult, name: str, failures: Mapping[str, str]) -> Method:

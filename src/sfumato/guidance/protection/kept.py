@@ -9,7 +9,7 @@ from sfumato.core.words import join_words, percent
 from sfumato.methods.utility.groupability import Groupability
 from sfumato.methods.utility.moments import Means
 from sfumato.methods.utility.tables import MarginalError
-from sfumato.release.evaluation import evaluate
+from sfumato.release.documents import evaluated
 
 if TYPE_CHECKING:
     from sfumato.release.table_release import TableRelease
@@ -20,7 +20,7 @@ CLOSE = 0.05
 
 def kept_of(release: TableRelease) -> tuple[str, ...]:
     """Records, columns, means and tables that survived: ``94 % of records``."""
-    evaluation = evaluate(release.pair, (Means(), MarginalError(), Groupability()))
+    evaluation = evaluated(release, release.pair, (Means(), MarginalError(), Groupability()))
     measures = {measure.name: measure for measure in evaluation.measures}
     original = release.original
     if release.released.drawn:

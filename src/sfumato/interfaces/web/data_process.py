@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 # Releases, and other things that are dear to make, that are kept.
-KEPT = 8
+KEPT = 12
 
 
 class Stopped(BaseException):

@@ -19,6 +19,7 @@ from sfumato.interfaces.web.fields import Fields
 
 MOST_RECENT = 12
 UNTITLED = "untitled"
+PROJECTS = "projects"
 
 
 def home() -> Path:
@@ -46,13 +47,13 @@ def project_of(data: Path | None) -> Path:
         stem = re.sub(r"[^\w.-]+", "-", data.stem).strip("-.")[:40] or "table"
         return (
             home()
-            / "projects"
+            / PROJECTS
             / f"{stem}-{hashlib.sha256(path.encode(errors='replace')).hexdigest()[:6]}"
         )
     number = 1
-    while not _unused(home() / "projects" / f"{UNTITLED}-{number}"):
+    while not _unused(home() / PROJECTS / f"{UNTITLED}-{number}"):
         number += 1
-    return home() / "projects" / f"{UNTITLED}-{number}"
+    return home() / PROJECTS / f"{UNTITLED}-{number}"
 
 
 def _unused(folder: Path) -> bool:

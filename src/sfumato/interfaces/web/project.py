@@ -20,11 +20,14 @@ import dataclasses
 import datetime
 import json
 import os
+import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from sfumato.core import recipe_files as recipes
+from sfumato.core.exchange import sweep
 from sfumato.core.files import MEGABYTE, read_plain, require_plain, write_whole
 from sfumato.core.journal import Entry, Journal, JournalKind
 from sfumato.core.portable import NO_LINK, PRIVATE_FOLDER, NoLocks, lock, open_private
@@ -32,16 +35,23 @@ from sfumato.core.recipe import Recipe
 from sfumato.core.yaml_text import write_yaml
 from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput
 from sfumato.interfaces.web.fields import Fields
+from sfumato.interfaces.web.folders import PROJECTS, home
 from sfumato.interfaces.web.listeners import Listeners
-from sfumato.interfaces.web.uploads import at_home
+from sfumato.interfaces.web.uploads import FOLDER as UPLOADS
+from sfumato.interfaces.web.uploads import at_home, remove_unopened
 
 FORMAT = 1
+# In place of the mark of a decision whose release was made again: no mark is empty.
+REMADE = ""
+TIERS = ("publication", "contract", "internal", "none")
 REGISTER = ("file", "to", "person", "key")
 MOST_BYTES = 64 * MEGABYTE
 FOLDERS = ("history", "releases")
 LOG = "log.jsonl"
+# Folders in which releases are drafted for a moment: names that ``tempfile`` makes.
+DRAFTS = re.compile(r"(sfumato-|\.decision-)[a-z0-9_]{8}")
 # What a folder may hold that was meant for a project and left before it became one.
-OURS = (*FOLDERS, "uploads", "hierarchies", "lock", LOG, "recipe.yaml", "open.html")
+OURS = (*FOLDERS, "arx", "uploads", "hierarchies", "lock", LOG, "recipe.yaml", "open.html")
 
 
 class Outdated(ParameterError):
@@ -71,6 +81,27 @@ class VersionEffect(Entry):
 
 
 @dataclasses.dataclass(frozen=True)
+class VersionDecision(Entry):
+    """Who may have the release of a version: the tier, the reason that limits it, what was kept,
+    and a mark of the answers it was decided under.
+    """
+
+    version: int
+    tier: str
+    reason: str
+    kept: str
+    context: str
+
+
+@dataclasses.dataclass(frozen=True)
+class VersionName(Entry):
+    """What the owner calls a version; empty: nothing any more."""
+
+    version: int
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
 class EffectsForgotten(Entry):
     """The table is another one: what came of versions before says nothing of it."""
 
@@ -79,14 +110,17 @@ class EffectsForgotten(Entry):
 
 # Whoever writes it holds the lock of the project.
 PROJECT_LOG = JournalKind(
-    "log", (NewVersion, VersionEffect, EffectsForgotten), "the project is not opened", locked=False
+    "log",
+    (NewVersion, VersionEffect, VersionDecision, VersionName, EffectsForgotten),
+    "the project is not opened",
+    locked=False,
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class Version:
     """A version of the recipe: what was changed, when, from which version, and what came of it
-    (risk, loss …; numbers only).
+    (risk, loss …; numbers only), who may have its release, and what the owner calls it.
     """
 
     version: int
@@ -94,6 +128,8 @@ class Version:
     sentence: str
     time: str
     effect: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    decision: VersionDecision | None = None
+    name: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,6 +162,10 @@ class Project(Listeners):
         # The register that releases of this project are written down in (``file``, ``to``,
         # ``person``, ``key``); empty: none.
         self.register: dict[str, str] = dict(state.get("register", {}))
+        # Names of files that were sent here and opened; None: a project of before this was noted.
+        self._opened_uploads: list[str] | None = state.get("opened_uploads", None if state else [])
+        # What the owner answered about who receives a release, as a file of answers has it.
+        self.context: Fields = dict(state.get("context", {}))
         self._recipes: dict[int, Recipe] = {}
 
     @classmethod
@@ -149,11 +189,7 @@ class Project(Listeners):
             raise UnreadableInput(
                 f"{self.folder}: version {self._at} is missing from the log; the project is damaged"
             )
-        for leftover in (*self.folder.glob(".*-*"), *(self.folder / "history").glob(".*-*")):
-            # whoever writes a file writes a draft first, then puts it in place
-            leftover.unlink(
-                missing_ok=True
-            )  # drafts of files: we hold the lock, so nobody writes them
+        self._remove_leftovers()
         if not self._at:
             return
         try:
@@ -166,6 +202,21 @@ class Project(Listeners):
         current = self.folder / "recipe.yaml"
         if not current.is_file() or current.read_bytes() != text:
             write_whole(current, text)
+
+    def _remove_leftovers(self) -> None:
+        """Remove what a killed workbench left: drafts of files and releases, and files that were
+        sent and never opened. We hold the lock, so nobody works on them.
+        """
+        for folder in (self.folder, self.folder / "history"):
+            for leftover in folder.glob(".*-*"):
+                if leftover.is_file():
+                    leftover.unlink(missing_ok=True)
+        for folder in self.folder.iterdir():
+            if DRAFTS.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
+                shutil.rmtree(folder, ignore_errors=True)
+        sweep(self.folder / "releases")
+        if self._opened_uploads is not None:
+            remove_unopened(self.folder, self._opened_uploads)
 
     def close(self) -> None:
         """Let others open it."""
@@ -283,6 +334,24 @@ class Project(Listeners):
             self._append(VersionEffect(version, changed))
             self.tell()
 
+    def note_decision(self, decision: VersionDecision) -> None:
+        """Write down who may have the release of a version; the same decision is written once."""
+        if self._entries[decision.version].decision != decision:
+            self._append(decision)
+            self.tell()
+
+    def forget_decision(self, version: int) -> None:
+        """The release of a version is another one: what was decided is about the one before."""
+        decision = self._entries[version].decision
+        if decision is not None:
+            self.note_decision(dataclasses.replace(decision, context=REMADE))
+
+    def set_name(self, version: int, name: str) -> None:
+        """Call a version something."""
+        if self._entries[version].name != name.strip():
+            self._append(VersionName(version, name.strip()))
+            self.tell()
+
     def forget_effects(self) -> None:
         """The table is another one: what versions did to the one before says nothing of it."""
         self._append(EffectsForgotten(_now()))
@@ -291,6 +360,9 @@ class Project(Listeners):
     def set_data(self, data: Opened) -> None:
         """Say which table the project is about."""
         self.data = data
+        path = Path(data.path or "")
+        if path.parent == self.folder / UPLOADS and self._opened_uploads is not None:
+            self._opened_uploads = sorted({*self._opened_uploads, path.name})
         self._save()
         self.tell()
 
@@ -309,6 +381,13 @@ class Project(Listeners):
         }
         if fields != self.register:
             self.register = fields
+            self._save()
+            self.tell()
+
+    def set_context(self, context: Mapping[str, Any]) -> None:
+        """Say who receives a release, and what the owner assumes: what a decision is made under."""
+        if dict(context) != self.context:
+            self.context = dict(context)
             self._save()
             self.tell()
 
@@ -348,13 +427,16 @@ class Project(Listeners):
         self.tell()
 
     def _save(self) -> None:
-        state = {
+        state: Fields = {
             "sfumato_project": FORMAT,
             "at": self._at,
             "data": dataclasses.asdict(self.data),
             "pins": list(self.pins),
             "register": self.register,
+            "context": self.context,
         }
+        if self._opened_uploads is not None:
+            state["opened_uploads"] = self._opened_uploads
         write_whole(
             self.folder / "project.json", json.dumps(state, indent=1, ensure_ascii=False).encode()
         )
@@ -378,6 +460,9 @@ def _make(path: Path) -> None:
                 f"{path} contains other files and no project; name an empty folder, or one that "
                 "does not exist"
             )
+        if path.parent == home() / PROJECTS:
+            path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+            path.parent.chmod(PRIVATE_FOLDER)
         path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
         # a folder that was there before may be open to others
         path.chmod(PRIVATE_FOLDER)
@@ -455,8 +540,15 @@ def _about(data: Any) -> bool:
 
 
 def _kept_in(state: Mapping[str, Any]) -> bool:
-    """Whether this can be what is kept of a register; projects of before it say nothing."""
+    """Whether this can be what is kept of a register and of the answers; projects of before say
+    nothing.
+    """
     register = state.get("register", {})
+    uploads = state.get("opened_uploads", [])
+    if not isinstance(uploads, list) or not all(isinstance(name, str) for name in uploads):
+        return False
+    if not isinstance(state.get("context", {}), dict):
+        return False
     return isinstance(register, dict) and all(
         name in REGISTER and isinstance(value, str) for name, value in register.items()
     )
@@ -489,7 +581,7 @@ def _enter(versions: dict[int, Version], entry: Entry) -> None:
     if isinstance(entry, EffectsForgotten):
         versions.update(
             {
-                number: dataclasses.replace(version, effect={})
+                number: dataclasses.replace(version, effect={}, decision=None)
                 for number, version in versions.items()
             }
         )
@@ -502,6 +594,12 @@ def _enter(versions: dict[int, Version], entry: Entry) -> None:
         versions[entry.version] = dataclasses.replace(
             earlier, effect={**earlier.effect, **entry.effect}
         )
+    elif isinstance(entry, VersionName):
+        versions[entry.version] = dataclasses.replace(versions[entry.version], name=entry.name)
+    elif isinstance(entry, VersionDecision):
+        if entry.tier not in TIERS:
+            raise ValueError
+        versions[entry.version] = dataclasses.replace(versions[entry.version], decision=entry)
     elif isinstance(entry, NewVersion):
         if (
             entry.version < 1

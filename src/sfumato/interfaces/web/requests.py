@@ -11,6 +11,7 @@ from pydantic import Field
 from sfumato.core.parameters import Naming, parameters
 from sfumato.core.yaml_text import read_yaml
 from sfumato.data.table.formats import FORMATS
+from sfumato.guidance.protection.context import assumptions_of
 from sfumato.interfaces.web.fields import Fields
 
 # Characters of a text that is pasted, at most.
@@ -130,6 +131,76 @@ class RegisterRequest:
             description="Only if it is not beside the register, as FILE.key.",
         ),
     ] = ""
+
+
+@parameters
+class ContextRequest:
+    """Who receives a release, and what its owner assumes: what a decision is made under."""
+
+    recipient: Annotated[
+        Literal["public", "researchers", "internal", "trusted", "unknown"],
+        Field(title="Who receives it?"),
+    ] = "unknown"
+    contract: Annotated[
+        Literal["yes", "no", "unknown"],
+        Field(title="Are they bound by a contract not to look for people?"),
+    ] = "unknown"
+    sensitivity: Annotated[
+        Literal["low", "medium", "high", "unknown"],
+        Field(title="How bad would it be for people to be recognised?"),
+    ] = "unknown"
+    population: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            title="Of how many people was the file drawn?",
+            description="The people of the region, for example; empty: unknown, taken as few.",
+        ),
+    ] = None
+    first_release: Annotated[
+        str,
+        Field(
+            title="Why is it the first release of these people?",
+            description="For example: nothing of them was released before. Empty: not said.",
+        ),
+    ] = ""
+    not_known: Annotated[
+        str,
+        Field(
+            title="Columns that nobody else knows",
+            description="Each with its reason, with semicolons: cost=billing figure.",
+        ),
+    ] = ""
+
+    def document(self) -> Fields:
+        """The answers as a file of answers has them; what is unknown is left out.
+
+        >>> ContextRequest(recipient="public", not_known="cost=billing figure").document()
+        {'recipient': 'public', 'not_known': {'cost': 'billing figure'}}
+        """
+        answers: Fields = {
+            name: getattr(self, name) for name in ("recipient", "contract", "sensitivity")
+        }
+        document = {name: word for name, word in answers.items() if word != "unknown"}
+        if self.population is not None:
+            document["population"] = self.population
+        if self.first_release.strip():
+            document["first_release"] = self.first_release.strip()
+        texts = [text for text in self.not_known.split(";") if text.strip()]
+        if texts:
+            document["not_known"] = assumptions_of(texts)
+        return document
+
+    @classmethod
+    def fields_of(cls, document: Fields) -> Fields:
+        """What stands in the form for answers that were given before.
+
+        >>> ContextRequest.fields_of({"not_known": {"cost": "billing figure"}})
+        {'not_known': 'cost=billing figure'}
+        """
+        reasons = document.get("not_known", {})
+        texts = [f"{column}={reason}" for column, reason in reasons.items()]
+        return {**document, "not_known": "; ".join(texts)} if texts else dict(document)
 
 
 @parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import secrets
 import shutil
 import socket
@@ -17,7 +18,7 @@ from urllib.parse import quote
 
 from sfumato.core.files import write_whole
 from sfumato.core.options import CommandOption
-from sfumato.core.portable import endings_to
+from sfumato.core.portable import NO_LINK, NoLocks, endings_to, lock, open_private
 from sfumato.errors import ParameterError, UnreadableInput, require
 from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.guard import Guard
@@ -32,6 +33,9 @@ ANYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - these are refused
 # Seconds that a page may be silent, on a busy or sleeping machine, and still goes on where it was;
 # then it is loaded anew.
 AWAY = 60.0
+# What comes through the browser lies in a temporary folder of this name, with a lock in it that is
+# held as long as its server runs.
+UPLOADS, LOCK = "sfumato-serve-", "lock"
 # Seconds that open pages have to close when the server ends.
 PATIENCE = 2
 REDIRECT = (
@@ -229,13 +233,40 @@ def _private_uploads() -> Iterator[Path]:
     """What comes through the browser is kept, as long as it is needed, in a folder that nobody else
     can look into.
     """
-    folder, before = tempfile.mkdtemp(prefix="sfumato-"), tempfile.tempdir
-    tempfile.tempdir = folder
+    before = tempfile.tempdir
+    _remove_folders_of_killed_servers(Path(tempfile.gettempdir()))
+    # it gets its name when the lock is held: another server that starts leaves it alone
+    fresh = Path(tempfile.mkdtemp(prefix="sfumato-fresh-"))
+    handle = open_private(fresh / LOCK, os.O_RDWR)
+    with contextlib.suppress(NoLocks):
+        lock(handle, wait=False)
+    folder = fresh.rename(fresh.with_name(f"{UPLOADS}{secrets.token_hex(8)}"))
+    tempfile.tempdir = str(folder)
     try:
-        yield Path(folder)
+        yield folder
     finally:
+        os.close(handle)
         tempfile.tempdir = before
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_folders_of_killed_servers(temporary: Path) -> None:
+    """Remove the private folders of workbenches that run no more: nobody holds their lock."""
+    for folder in temporary.glob(f"{UPLOADS}*"):
+        if not (folder / LOCK).is_file() or (folder / LOCK).is_symlink():
+            continue
+        try:
+            handle = open_private(folder / LOCK, os.O_RDWR | NO_LINK)
+        except OSError:  # somebody else's
+            continue
+        try:
+            abandoned = lock(handle, wait=False)
+        except NoLocks:
+            abandoned = False
+        finally:
+            os.close(handle)
+        if abandoned:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ import secrets
 import shutil
 import stat
 import unicodedata
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -21,8 +21,10 @@ from sfumato.data.table.formats import table_suffixes
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
 
 FOLDER = "uploads"
-# Suffixes of what can be opened: tables, and databases of one file.
-SUFFIXES = frozenset((*table_suffixes(), ".db", ".sqlite", ".sqlite3", ".duckdb"))
+# What ARX calls its projects.
+ARX = ".deid"
+# Suffixes of what can be opened: tables, databases of one file, and projects of ARX.
+SUFFIXES = frozenset((*table_suffixes(), ".db", ".sqlite", ".sqlite3", ".duckdb", ARX))
 # Larger tables are opened by their path: they need not be copied.
 MOST_BYTES = 2 * 1024**3
 MOST_ENTRIES = 1000
@@ -114,6 +116,16 @@ def uploaded_file(project: Path, name: str) -> Path:
     if not path.is_file():
         raise ParameterError("no file of that name was sent")
     return path
+
+
+def remove_unopened(project: Path, opened: Collection[str]) -> None:
+    """Remove what was sent and never opened, or broke off; ``opened`` are the names that were."""
+    folder = project / FOLDER
+    if not folder.is_dir():
+        return
+    for file in folder.iterdir():
+        if file.name not in opened and file.is_file() and not file.is_symlink():
+            file.unlink(missing_ok=True)
 
 
 # Looking for a file by its folder.

@@ -151,7 +151,8 @@ def plan_buckets(n: int, k: int, t: float, *, buckets: int | None = None) -> Buc
 
     >>> print(plan_buckets(18, 6, 2))  # doctest: +ELLIPSIS
     Confidential values go into 3 buckets of 6 records.
-    3 classes of 6 records share them out within a factor of 2.
+    3 classes of 6 records share these records within a factor of 2.
+    Each bucket has l = 1 classes that can emphasise it; ...
     A class can be as far from the table as a factor of 2; the least t these sizes could meet is 1.
     ...
     >>> (

@@ -30,9 +30,9 @@ class NumberGrid:
 
     >>> grid = NumberGrid(0, 10, 4)
     >>> grid.steps, grid.positions(np.array([-3, 5.9, 99, np.nan])).tolist()
-    (3, [0, 1, 2, 2])
+    (3, [0, 1, 2, 1])
     >>> grid.values(np.array([-1, 3])).tolist()
-    [-4.0, 12.0]
+    [-4, 12]
     """
 
     low: float

@@ -74,9 +74,8 @@ class BetaLikeness(SensitiveModel):
     >>> from sfumato.core.evidence import gather
     >>> model = BetaLikeness("income", beta=2)
     >>> model.judge(gather(examples.faggioli_blocks(), [model]))
-    ✗ basic 2-likeness of income: 140 of 740 records (18.9 %) stand in a class that makes a value of
-    income more than
-    3 times as likely as in the original table; the worst 4.07 times
+    ✗ basic 2-likeness of income: 140 of 740 records (18.9 %) belong to a class that makes a value
+    of income more than 3 times as likely as in the original table; the worst 4.07 times
     """
 
     sensitive: Sensitive

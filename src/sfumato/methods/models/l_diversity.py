@@ -349,10 +349,9 @@ class PSensitive(SensitiveModel):
     >>> from sfumato.core.evidence import gather
     >>> model = PSensitive("disease", p=2, k=3)
     >>> model.judge(gather(examples.heart(grouping="similar"), [model]))
-    ✗ 2-sensitive 3-anonymity of disease: 3 of 9 records (33.3 %) stand in a class of fewer than 3
-    or with fewer than 2
-    values of disease; the smallest class has 3, the least diverse 1; no recoding that keeps it can
-    form more than 3 classes
+    ✗ 2-sensitive 3-anonymity of disease: 3 of 9 records (33.3 %) belong to a class of fewer than 3
+    or with fewer than 2 values of disease; the smallest class has 3, the least diverse 1; no
+    recoding that keeps it can form more than 3 classes
     """
 
     sensitive: Sensitive

@@ -244,7 +244,7 @@ class MaximumRisk(_BelowThreshold):
     >>> from sfumato import examples
     >>> from sfumato.core.evidence import gather
     >>> MaximumRisk(0.5).judge(gather(examples.torra(), [MaximumRisk(0.5)]))
-    ✓ highest risk 0.5: nobody is picked rightly with a chance above 0.5
+    ✓ highest risk 0.5: nobody is picked correctly with a chance above 0.5
     """
 
     threshold: Annotated[
@@ -470,8 +470,8 @@ class ExpectedReidentifications(Model):
     >>> from sfumato.core.evidence import gather
     >>> model = ExpectedReidentifications(1, weights=True)
     >>> model.judge(gather(examples.weighted_keys(), [model]))
-    ✓ at most 1 expected re-identifications: who tries all records gets 0.967 of 8 right by
-    expectation
+    ✓ at most 1 expected re-identifications: somebody who tries all records is expected to be right
+    for 0.967 of 8
     """
 
     limit: Annotated[

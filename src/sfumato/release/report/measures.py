@@ -77,7 +77,7 @@ def plain_words(attack: str, shape: Shape | None = None, parameters: Fields | No
     known here.
 
     >>> plain_words("singling_out"), plain_words("my_attack")
-    ('A description is found that fits just one person (singling out)', 'My attack')
+    ('A description fits exactly one person (singling out)', 'My attack')
     """
     name, member = words_of(attack, parameters or {}), registry.find_class("risk", attack, shape)
     if member is None:

@@ -50,7 +50,7 @@ def reading_blocks(certificate: Mapping[str, Any]) -> list[Block]:
             rows.append((", ".join(names), notation))
     blocks: list[Block] = [
         Heading("How to read the data"),
-        TableBlock(("Columns", "A cell holds"), tuple(rows)),
+        TableBlock(("Columns", "Content of a cell"), tuple(rows)),
         Paragraph(f"`*` is {SUPPRESSED}."),
     ]
     lines = lines_of(certificate["data"])

@@ -237,8 +237,10 @@ def choices(
 
     >>> for choice in choices("count", rows=1000, epsilons=[0.1, 1.0]):
     ...     print(choice)
-    ε = 0.1: somebody ... can be 52.5 % sure; the answer is within ±30 (3 %)
-    ε = 1: somebody ... can be 73.1 % sure; the answer is within ±3 (0.30 %)
+    ε = 0.1: somebody who first gives a person's presence in the table a chance of one half can
+    become 52.5 % sure; the answer is within ±30 (3 %)
+    ε = 1: somebody who first gives a person's presence in the table a chance of one half can become
+    73.1 % sure; the answer is within ±3 (0.30 %)
     """
     size = _size(statistic, rows, value)
     ways = []

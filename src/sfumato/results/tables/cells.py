@@ -413,7 +413,7 @@ def escape_name(text: str, signs: str = "") -> str:
     r"""A text in which the signs that join names are marked.
 
     >>> escape_name("a|b=c"), escape_name("a|b=c", "=")
-    ('a\\\\|b=c', 'a\\\\|b\\\\=c')
+    ('a\\|b=c', 'a\\|b\\=c')
     """
     for sign in "\\|" + signs:
         text = text.replace(sign, f"\\{sign}")

@@ -25,6 +25,7 @@ from sfumato.errors import ParameterError, RecipeError, SfumatoError, Unreadable
 from sfumato.interfaces.web.data_process import Bench
 from sfumato.interfaces.web.project import Project, data_in
 from sfumato.interfaces.web.tasks import data
+from tests.interfaces.test_arx_import import project as arx_project
 from tests.interfaces.web.browser import NEEDS_BROWSER, Tab, expect, served
 from tests.interfaces.web.people import JOB, people
 
@@ -374,3 +375,28 @@ def test_tables_and_views_of_postgresql_are_opened_through_the_page(
         tab.page.locator("footer", has_text="<img").wait_for()
         tab.page.locator("table.columns tbody tr").nth(1).wait_for()
         assert not tab.page.get_by_text("The table changed since").count()
+
+
+@NEEDS_BROWSER[0]
+@NEEDS_BROWSER[1]
+def test_a_project_of_arx_is_opened_as_a_table_is(browser: Any, tmp_path: Path) -> None:
+    """Its recipe is the version in use, its table is open, what nobody decided is shown alone, and
+    before the first run the page says what a run would do.
+    """
+    file = arx_project(tmp_path)
+    with served(tmp_path) as bench, bench.tab(browser) as tab:
+        page = tab.page
+        page.get_by_label("path of the table on this machine").fill(str(file))
+        page.keyboard.press("Enter")
+        page.locator("table.columns tbody tr").nth(4).wait_for()
+        expect(page.locator(".undo .version")).to_contain_text("Took over the ARX project")
+        expect(page.locator(".messages")).to_contain_text("Not taken over from ARX")
+        page.locator("[data-key='only open']").click()
+        expect(page.locator("table.columns tbody tr")).to_have_count(1)
+        page.locator("[data-key='role keep ward']").click()
+        # the last one is decided: all columns are shown again
+        expect(page.locator("table.columns tbody tr")).to_have_count(5)
+        tab.go("/run")
+        expect(page.locator(".outcome")).to_contain_text("What the run will do")
+        expect(page.locator(".outcome")).to_contain_text("2-anonymity")
+        tab.clean()

@@ -17,7 +17,7 @@ from sfumato.interfaces.api import read, run
 from sfumato.interfaces.web.data_process import Bench
 from sfumato.interfaces.web.requests import ComplianceRequest, PolicySource
 from sfumato.interfaces.web.tasks import policies
-from sfumato.interfaces.web.tasks.write import NotMade
+from sfumato.interfaces.web.tasks.made_releases import NotMade
 from sfumato.policy.clauses import clauses_of
 from sfumato.policy.compile import Use
 from sfumato.policy.comply import hold_against

@@ -171,6 +171,9 @@ def test_a_release_is_made_and_written_once_and_its_history_goes_with_it(
         page.get_by_role("textbox", name="Folder").fill(str(out))
         page.get_by_role("button", name="Write the release of version 1").focus()
         page.keyboard.press("Enter")
+        page.locator("[role=alert]", has_text="Tick what is said under").wait_for()
+        assert not out.exists()
+        tab.write(1)
         tab.sees("To publish")
         assert sorted(file.name for file in (out / "share").iterdir()) == [
             "certificate.json",

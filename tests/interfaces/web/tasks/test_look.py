@@ -213,3 +213,18 @@ def test_rows_that_are_nobodys_have_no_original_beside_them(tmp_path: Path) -> N
     page = do(bench, "look_rows", of=1, first=0, count=5, which="all")
     assert not page["aligned"] and page["rows"][0]["before"] is None
     assert "synthetic" in do(bench, "look_classes", of=1)[-1].text
+
+
+def test_a_column_with_nothing_left_is_not_drawn_as_bars(tmp_path: Path) -> None:
+    """At its highest level every cell stands for every value: no bar, no false peak."""
+    table, _ = written(tmp_path)
+    made = Bench()
+    do(made, "open_data", path=str(table), example=None, options={})
+    levels = "0.5, levels: {age: [0, 0], sex: [1, 1], zip: [4, 4]}"
+    text = RECIPE.replace("k: 5", "k: 1").replace("0.05", levels)
+    do(made, "make", recipe=recipes.parse(text), key="1")
+    age, sex, zips = do(made, "look_columns", of=1, names=["age", "sex", "zip"])
+    assert any(isinstance(block, ChartBlock) for block in age)
+    for card in (sex, zips):
+        assert not any(isinstance(block, ChartBlock) for block in card)
+        assert "fully suppressed" in str(card)

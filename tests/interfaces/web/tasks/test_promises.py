@@ -192,6 +192,9 @@ class FakeBench:
     def tell(self) -> None:
         self.told = True
 
+    def forget_decision(self, version: int) -> None:
+        """Nothing was decided."""
+
     async def do(self, *what: Any, **given: Any) -> Any:
         if isinstance(self.answer, Exception):
             raise self.answer
@@ -200,7 +203,7 @@ class FakeBench:
 
 def test_a_run_belongs_to_its_version_and_a_cancelled_one_says_so() -> None:
     pytest.importorskip("nicegui")
-    from sfumato.interfaces.web.pages.run import begin, outcomes_of
+    from sfumato.interfaces.web.release_runs import begin, outcomes_of
     from sfumato.interfaces.web.worker import Cancelled, TaskFailed
 
     async def ended(answer: Any) -> FakeBench:

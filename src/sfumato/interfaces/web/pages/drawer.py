@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from sfumato.core.words import plain_name
 from sfumato.errors import RecipeError, SfumatoError
-from sfumato.interfaces.web.changes import Change, changes
+from sfumato.interfaces.web.changes import changes
 from sfumato.interfaces.web.exports import KINDS, export_text
 from sfumato.interfaces.web.pages.forms import TOO_LONG
+from sfumato.interfaces.web.pages.history import MANY, VersionHistory, draw_changes
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import AS_TYPED_IN_AREA, Words, button, element, hint, text
 from sfumato.interfaces.web.pages.stage_view import StageView
-from sfumato.interfaces.web.pages.strip import score_text
 from sfumato.interfaces.web.pasted_recipes import recipe_of_text
 
 if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.shell import Page
-    from sfumato.interfaces.web.project import Version
 
 BEGUN = "(event) => { event.target.dataset.begun ??= event.target.dataset.version }"
 # What was typed, and on which version that was begun: the page may show a later one by now.
@@ -30,11 +28,6 @@ TYPED = (
     "(event) => emit(window.sfumato.sent(event.target.value), event.target.dataset.begun ??"
     " event.target.dataset.version)"
 )
-# Versions that are listed at once.
-PAGE = 50
-FEW = 3
-# Changes that are listed under a version, and in a comparison.
-MANY = 200
 
 
 class Drawer(StageView):
@@ -46,8 +39,7 @@ class Drawer(StageView):
         super().__init__(page)
         self.shown = ""
         self.kind = "recipe"
-        self.compared: int | None = None
-        self.most = PAGE
+        self.history = VersionHistory(self)
         self.draft: str | None = None
         self.reading = False
         # The version that the draft was begun on.
@@ -116,7 +108,7 @@ class Drawer(StageView):
         elif self.shown == "recipe":
             self._draw_kinds()
         else:
-            self._draw_history()
+            self.history.draw()
 
     # the recipe, as text and as what it can become
 
@@ -194,7 +186,7 @@ class Drawer(StageView):
         if entry is not None and entry.parent:
             with element("details", "lastchange"):
                 text("What the last change did", "summary", key="last change")
-                self._draw_changes(changes(project.recipe_of(entry.parent), project.recipe), MANY)
+                draw_changes(changes(project.recipe_of(entry.parent), project.recipe), MANY)
 
     def _typed(self, words: str | None, before: str, version: int) -> None:
         if words is None:
@@ -240,107 +232,3 @@ class Drawer(StageView):
         ):
             for line in problems:
                 text(line.removeprefix("the recipe: "), "li")
-
-    # the history
-
-    def _draw_history(self) -> None:
-        project = self.project
-        if self.compared is not None:
-            self._draw_comparison(self.compared)
-        with element(
-            "ol", "history", reversed=True, tabindex=0, aria_label="Versions, the newest first"
-        ):
-            for entry in project.log[::-1][: self.most]:
-                self._draw_version(entry)
-        older = len(project.log) - self.most
-        if older > 0:
-            button(
-                f"Show {min(older, PAGE):,} older versions",
-                lambda: self.change_view(most=self.most + PAGE),
-                key="older versions",
-            )
-
-    def _draw_version(self, entry: Version) -> None:
-        project = self.project
-        current = entry.version == project.version
-        with element("li", current and "current", **({"aria-current": "true"} if current else {})):
-            with element("p", "sentence"):
-                text(f"v{entry.version} ", "span", "soft", "number")
-                text(entry.sentence, "strong")
-            hint(said_of(entry))
-            if entry.parent:
-                self._draw_changes(
-                    changes(project.recipe_of(entry.parent), project.recipe_of(entry.version)), FEW
-                )
-            if current:
-                text("in use", "span", "tag")
-                return
-            with element("div", "row"):
-                number = entry.version
-                button(
-                    "Go back to here",
-                    lambda: self.page.attempt(lambda: project.go_to(number)),
-                    "small",
-                    key=f"go {number}",
-                    label=f"Go back to version {number}",
-                )
-                button(
-                    "Compare with now",
-                    lambda: self.change_view(compared=number),
-                    "small",
-                    key=f"compare {number}",
-                    label=f"Compare version {number} with now",
-                )
-
-    def _draw_comparison(self, version: int) -> None:
-        project = self.project
-        with element("section", "comparison"):
-            text(f"Version {version} and the current version {project.version}", "h3")
-            then = next(entry for entry in project.log if entry.version == version)
-            now = project.entry
-            if then.effect or (now is not None and now.effect):
-                text(f"then: {said_of(then, clock=False)}", "p", "small")
-                text(f"now: {said_of(now, clock=False) if now else ''}", "p", "small")
-            differences = changes(project.recipe_of(version), project.recipe)
-            if not differences:
-                text("They are the same.", "p")
-            self._draw_changes(differences, MANY)
-            button(
-                "Close the comparison",
-                lambda: self.change_view(compared=None),
-                "quiet",
-                "small",
-                key="close comparison",
-            )
-
-    def _draw_changes(self, differences: list[Change], limit: int) -> None:
-        if not differences:
-            return
-        with element("ul", "changes", "small"):
-            for change in differences[:limit]:
-                with element("li"):
-                    text(f"{change.path}: ", "span", "soft")
-                    if change.before:
-                        text(change.before, "del")
-                    text(" → " if change.before and change.after else "", "span", "soft")
-                    if change.after:
-                        text(change.after, "ins")
-            if len(differences) > limit:
-                text(f"and {len(differences) - limit:,} more", "li", "soft")
-
-
-def said_of(entry: Version, *, clock: bool = True) -> str:
-    """When a version was made, and what its run gave; an empty effect says that it was not run."""
-    when = ""
-    if clock:
-        when = entry.time.replace("T", " ").removesuffix("+00:00") + " UTC"
-    effect = entry.effect
-    parts = [when] if when else []
-    if "suppressed" in effect:
-        parts.append(f"{effect['suppressed']:,} records lost")
-    if "score" in effect:
-        objective = plain_name(str(effect.get("objective", "loss")))
-        parts.append(f"{objective} {score_text(effect['score'])}")
-    if "smallest_class" in effect:
-        parts.append(f"smallest class {effect['smallest_class']:,}")
-    return " · ".join(parts if effect else [*parts, "not run"])

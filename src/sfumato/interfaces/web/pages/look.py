@@ -10,6 +10,7 @@ from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.parts import button, element, hint, text, until_drawn
 from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.pages.tables import badge, choice, pager, tabs
+from sfumato.interfaces.web.release_runs import make_version
 
 if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.shell import Page
@@ -54,11 +55,8 @@ class LookStage(StageView):
 
     async def make(self) -> None:
         """Make the release of the recipe in use."""
-        project = self.project
-        version = project.version
-        register = project.register or None
-        task = self.workbench.do("make", "Making the release", key=str(version), register=register)
-        outcome = await self.page.wait_for(task)
+        version = self.project.version
+        outcome = await self.page.wait_for(make_version(self.workbench, version))
         if outcome is None:
             return
         if not outcome.get("made", True):
@@ -66,8 +64,6 @@ class LookStage(StageView):
             self.page.say(f"{message} The stage Run says what would help.")
             return
         self.version = version
-        project.note(version, outcome.get("effect", {}))
-        project.tell()
 
     def known_as(self, subject: str) -> str:
         """What is found about a release is known by when that was made: made again it is another

@@ -24,7 +24,7 @@ from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.pages.tables import choice
 from sfumato.interfaces.web.pages.widgets import Drop
 from sfumato.interfaces.web.requests import ReadingRequest
-from sfumato.interfaces.web.reviewed_columns import forget
+from sfumato.interfaces.web.reviewed_columns import check, forget
 
 if TYPE_CHECKING:
     from sfumato.interfaces.web.pages.shell import Page
@@ -57,7 +57,7 @@ class Opening(StageView):
         self._draw_reopening()
         self.problem = element("div", "notes")
         with element("div", "openings"):
-            with section("Open a table"):
+            with section("Open a table, a database or a project of ARX"):
                 self._path()
                 self.folder = element("div", "folder")
             with section("Or send it here"):
@@ -313,6 +313,9 @@ class Opening(StageView):
             self._complain("Name a file first, or browse to it.")
             return
         try:
+            if self.path.strip().lower().endswith(uploads.ARX):
+                await self._import_arx(self.path.strip())
+                return
             location = await self.workbench.do(
                 "look_at_path", "Looking at the file", path=self.path.strip()
             )
@@ -326,6 +329,24 @@ class Opening(StageView):
                 await self._open_found(location["path"], {**options, **part})
         except SfumatoError as error:
             self._complain(str(error))
+
+    async def _import_arx(self, path: str) -> None:
+        """Take over a project of ARX: its recipe is the next version, its table is opened."""
+        folder = uploads.fresh(self.project.folder, "arx")
+        project = await self.workbench.do(
+            "import_arx", "Reading the project of ARX", path=path, folder=str(folder)
+        )
+        if project["table"] is None and self.workbench.opened is None:
+            self._complain("This ARX project has no table. Open its table first, then the project.")
+            return
+        self.page.edit(project["recipe"], f"Took over the ARX project {project['title']}")
+        if project["table"] is not None:
+            await self.workbench.open(path=project["table"])
+        # its owner decided on these in ARX
+        check(self.project, list(project["recipe"].schema.attributes))
+        self.project.tell()
+        if project["not_taken"]:
+            self.page.say("Not taken over from ARX: " + "; ".join(project["not_taken"]))
 
     def _known_part(self, location: Fields, options: Fields) -> dict[str, str] | None:
         """The sheet or table that is meant, where that is clear: it was chosen, the recipe names

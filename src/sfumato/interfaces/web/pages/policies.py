@@ -11,11 +11,11 @@ from sfumato.core import recipe_files as recipes
 from sfumato.errors import SfumatoError
 from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.blocks import draw_blocks
-from sfumato.interfaces.web.pages.current_release import made_first
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.parts import button, element, section, text
 from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.pages.tables import draw_entry
+from sfumato.interfaces.web.release_runs import made_first
 from sfumato.interfaces.web.requests import (
     NUMBER_FIELDS,
     PERMISSION_FIELDS,

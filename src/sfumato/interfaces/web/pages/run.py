@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from sfumato.core.words import count_of
+from sfumato.core.blocks import Block, Cell, Heading, ListBlock, Paragraph, TableBlock
+from sfumato.core.words import count_of, join_words
+from sfumato.interfaces.web.catalogue import title_of
 from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
 from sfumato.interfaces.web.pages.parts import Words, button, element, text
+from sfumato.interfaces.web.pages.sensitive_columns import SensitiveColumns
 from sfumato.interfaces.web.pages.stage_view import StageView
 from sfumato.interfaces.web.pages.strip import UnderWay
-from sfumato.interfaces.web.worker import Cancelled, TaskFailed
+from sfumato.interfaces.web.release_runs import begin, outcomes_of
 
 if TYPE_CHECKING:
+    from sfumato.core.recipe import Recipe
     from sfumato.interfaces.web.pages.shell import Page
-    from sfumato.interfaces.web.workbench import Underway, Workbench
-
-# Under this and the digest of the table the workbench keeps what came of each version, for every
-# tab and for one that comes later.
-MADE = "made of"
+    from sfumato.interfaces.web.workbench import Underway
 
 
 def draw(page: Page) -> None:
@@ -30,6 +29,7 @@ def draw(page: Page) -> None:
     with element("div", "run"):
         text("Does the recipe lead to a release?", "h1")
         page.live(stage.draw_start, early=True, classes="start")
+        page.live(SensitiveColumns(page).draw)
         RunUnderWay(page)
         page.live(stage.draw_outcome, classes="outcome")
 
@@ -66,6 +66,8 @@ class RunStage(StageView):
         version = self.project.version
         number = version if version in outcomes else max(outcomes, default=None)
         if number is None:
+            if self.workbench.ready:
+                draw_blocks(plan_blocks(self.recipe))
             return
         outcome = outcomes[number]
         old = number != version
@@ -106,43 +108,6 @@ class RunStage(StageView):
         self.page.edit(way["recipe"], way["sentence"])
 
 
-def outcomes_of(bench: Workbench) -> dict[int, Fields]:
-    """What came of the versions that were run, of this table, newest last."""
-    outcomes: dict[int, Fields] = bench.remembered.setdefault(
-        f"{MADE} {bench.project.data.digest}", {}
-    )
-    return outcomes
-
-
-def begin(bench: Workbench) -> asyncio.Task[None] | None:
-    """Run the version in use, unless one is under way; the task belongs to the workbench, not to a
-    tab.
-    """
-    if bench.job is not None and bench.job.task == "make":
-        return None
-    task = asyncio.get_running_loop().create_task(_run(bench, bench.project.version))
-    bench.remembered["run"] = task  # so that it is not collected while it runs
-    return task
-
-
-async def _run(bench: Workbench, version: int) -> None:
-    outcomes = outcomes_of(bench)
-    outcomes.pop(version, None)
-    try:
-        register = bench.project.register or None
-        outcome = await bench.do(
-            "make", "Making the release", version=version, key=str(version), register=register
-        )
-    except Cancelled:
-        outcome = {"said": "Cancelled. Nothing was written."}
-    except TaskFailed as error:
-        outcome = {"said": str(error), "failed": True}
-    outcomes[version] = outcome
-    if outcome.get("made"):
-        bench.project.note(version, outcome["effect"])
-    bench.project.tell()
-
-
 class RunUnderWay(UnderWay):
     """How far the run is: its version, how much is decided, in words, since when, and a way to end
     it.
@@ -176,7 +141,33 @@ class RunUnderWay(UnderWay):
             )
 
 
-# what came out
+# what will be done, and what came out
+
+
+def plan_blocks(recipe: Recipe) -> list[Block]:
+    """What a run will do, before there is one: columns by what becomes of them, steps, promises."""
+    schema = recipe.schema
+    roles = (
+        ("dropped", schema.dropped_columns),
+        ("made coarser or suppressed", schema.quasi),
+        ("sensitive", schema.sensitive),
+    )
+    rows: list[tuple[Cell, ...]] = [
+        (words, len(columns), join_words(columns)) for words, columns in roles if columns
+    ]
+    steps = [title_of(step.name) for step in recipe.steps]
+    promises = [model.promise for model in recipe.meet]
+    conditions = [
+        ("Steps, in this order", steps or ["no step: only columns are dropped"]),
+        ("Promises", promises or ["nothing is promised yet"]),
+    ]
+    blocks: list[Block] = [
+        Heading("What the run will do"),
+        TableBlock(("columns", "how many", "which"), tuple(rows)),
+    ]
+    blocks += [ListBlock(tuple(entries), title) for title, entries in conditions]
+    closing = "Then everything is judged again. Nothing is written."
+    return [*blocks, Paragraph(closing, "quiet")]
 
 
 def show(outcome: Fields) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.core.words import percent
 from sfumato.errors import SfumatoError
+from sfumato.interfaces.web.decisions import known_decision
 from sfumato.interfaces.web.edits import crowd_of
 from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
@@ -32,6 +33,8 @@ async def draw_figures(page: Page) -> None:
     workbench, project = page.workbench, page.workbench.project
     opened = workbench.opened
     with element("dl", "facts"):
+        if opened is not None and project.has_recipe and not page.stage.blind:
+            _decision(project)
         if opened is not None and not page.stage.blind:
             _figure("records", f"{opened['records']:,}")
         if not project.has_recipe:
@@ -79,6 +82,34 @@ def _last_run(project: Project) -> None:
     )
     name = str(entry.effect.get("objective", "loss")).replace("_", " ")
     _figure(name, "none measured" if score is None else score_text(score), *old, note=note_words)
+
+
+def _decision(project: Project) -> None:
+    """Who may have the release, the reason that limits it and what was kept; a link to all of
+    it.
+    """
+    decision = known_decision(project)
+    if decision is None:
+        with element("div", "figure", "decided", "older"):
+            text("decision", "dt", "soft", "small")
+            with element("dd", "value"):
+                text("not decided yet", "a", "link", href="decide", key="decision")
+        return
+    outdated = bool(decision.outdated)
+    with element("div", "figure", "decided", outdated and "older"):
+        text("decision", "dt", "soft", "small")
+        with element("dd", "value"):
+            label = f"Decision: {decision.words}. {decision.reason}"
+            about: Fields = {"href": "decide", "key": "decision", "aria_label": label}
+            text(decision.words, "a", "link", f"tier-{decision.tier}", **about)
+            if outdated:
+                text(f" {decision.outdated}", "span", "small", "soft")
+        if decision.reason:
+            with element("dd", "because", "small", title=decision.reason):
+                text(decision.reason, "a", "link", href="decide", key="reason")
+        if decision.kept:
+            kept = f"Kept: {decision.kept}"
+            text(kept, "dd", "because", "soft", "small", title=kept)
 
 
 def score_text(score: float) -> str:

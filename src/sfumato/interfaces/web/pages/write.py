@@ -7,16 +7,26 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
-from sfumato.errors import SfumatoError
+from sfumato.errors import ParameterError, SfumatoError
+from sfumato.interfaces.web.decisions import state_of_decision
 from sfumato.interfaces.web.exports import KINDS
 from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.pages.blocks import draw_blocks
-from sfumato.interfaces.web.pages.current_release import made_first
 from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import button, element, hint, section, text
+from sfumato.interfaces.web.pages.parts import (
+    CHECKED,
+    button,
+    element,
+    hint,
+    section,
+    text,
+)
 from sfumato.interfaces.web.pages.stage_view import StageView
+from sfumato.interfaces.web.release_runs import made_first
 from sfumato.interfaces.web.requests import RegisterRequest, WriteRequest
+from sfumato.interfaces.web.uploads import fresh
+from sfumato.interfaces.web.worker import TaskFailed
 
 if TYPE_CHECKING:
     from sfumato.core.blocks import Block
@@ -43,10 +53,14 @@ class WriteForm(StageView):
         self.open = False
         self.problem = ""
         self.shows: tuple[Any, ...] | None = None
+        # Warnings that were ticked, each of a version.
+        self.ticked: set[tuple[int, str]] = set()
+        self.before: Any = None
 
     def draw(self) -> None:
         """Draw the page; the form and the result are drawn anew apart from each other."""
         text("Where do you want to write the release?", "h1")
+        self.before = self.page.live(self._draw_before)
         self.place = element("div")
         self.page.live(self._changed)
         self.result = self.page.live(self._draw_result)
@@ -76,7 +90,7 @@ class WriteForm(StageView):
             text("Open a table first; there is nothing to write yet.", "p", "soft")
             return
         if self.values.get("folder", "") in ("", self.suggested):
-            folder = workbench.project.folder / "releases" / f"version-{version}"
+            folder = fresh(workbench.project.folder / "releases", f"version-{version}")
             self.values["folder"] = self.suggested = str(folder)
         options = FormOptions(at_once=False, values=self.values, folded=False)
         form = DrawnForm(WriteRequest, None, "write", self._write, options)
@@ -129,12 +143,65 @@ class WriteForm(StageView):
 
         await self._wait(made_first(workbench, version, ask))
 
+    async def _draw_before(self) -> None:
+        """What is known of the release, and what its owner must take note of."""
+        workbench = self.workbench
+        if not workbench.ready:
+            return
+        version = self.project.version
+        with section("Before you write", "before"):
+            try:
+                known = await self._ask_before(version)
+            except TaskFailed as error:
+                if error.kind != "NotMade":
+                    raise
+                text(f"The release of version {version} is made first.", "p", "soft")
+                return
+            draw_blocks(known["blocks"])
+            for position, warning in enumerate(known["warnings"]):
+                with element("label", "check", "warning"):
+                    checked = (version, warning) in self.ticked
+                    box = element(
+                        "input", type="checkbox", key=f"warning-{position}", checked=checked
+                    )
+                    box.on(
+                        "change",
+                        lambda event, warning=warning: self._tick(version, warning, event.args),
+                        js_handler=CHECKED,
+                    )
+                    text(warning)
+            if known["warnings"]:
+                hint("Tick each one: you know it and write the release all the same.")
+
+    def _tick(self, version: int, warning: str, checked: bool) -> None:
+        if checked:
+            self.ticked.add((version, warning))
+        else:
+            self.ticked.discard((version, warning))
+
+    async def _ask_before(self, version: int) -> Fields:
+        """What is known before the release of a version is written."""
+        known: Fields = await self.workbench.worker.ask(
+            "before_writing",
+            recipe=self.project.recipe_of(version),
+            key=str(version),
+            decided=self._is_decided(version),
+            register=self.register or None,
+        )
+        return known
+
+    def _is_decided(self, version: int) -> bool:
+        return state_of_decision(self.workbench, version) == "current"
+
     async def _write(self, request: WriteRequest, _: Any) -> None:
         """Write the release of the version in use, which is made first where it is not yet."""
         workbench = self.workbench
         version, register = workbench.project.version, self.register or None
 
         async def write() -> Any:
+            known = await self._ask_before(version)
+            if any((version, warning) not in self.ticked for warning in known["warnings"]):
+                raise ParameterError("Tick what is said under “Before you write”, then write it.")
             # the history as it is at the moment of writing goes with it
             return await workbench.do(
                 "write",
@@ -143,9 +210,11 @@ class WriteForm(StageView):
                 history=workbench.project.history,
                 register=register,
                 request=request,
+                decided=self._is_decided(version),
             )
 
         await self._wait(made_first(workbench, version, write))
+        self.page.redraw(self.before)
 
     async def _wait(self, work: Awaitable[Fields]) -> Fields | None:
         """Wait for work and show what came of it; what is refused is said under the form."""

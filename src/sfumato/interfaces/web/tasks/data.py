@@ -25,6 +25,7 @@ from sfumato.guidance.profiling.proposal import propose as look_at_all
 from sfumato.guidance.profiling.proposed_hierarchies import suggest as suggest_hierarchy
 from sfumato.guidance.profiling.yaml_text import recipe_text
 from sfumato.interfaces.api import profile, read
+from sfumato.interfaces.arx_import import read_arx
 from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.table_locations import (
     absolute_location,
@@ -32,6 +33,7 @@ from sfumato.interfaces.web.table_locations import (
     parts_in,
     require_one_table,
 )
+from sfumato.interfaces.web.uploads import at_home
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -105,6 +107,22 @@ def look_at_path(bench: Bench, progress: Progress, *, path: str) -> Fields:
     if kind and not names:
         raise UnreadableInput(f"{path} holds no {kind}")
     return {"path": location, "kind": kind, "names": names}
+
+
+def import_arx(bench: Bench, progress: Progress, *, path: str, folder: str) -> Fields:
+    """Take over a project of ARX into a new folder: where its ``table`` is (None: it has none), its
+    ``recipe``, its ``title``, and what was ``not_taken``.
+    """
+    progress(0.0, "reading the project")
+    content = read_arx(at_home(path))
+    written = content.write(folder)
+    table = written / "data.csv"
+    return {
+        "table": str(table) if table.is_file() else None,
+        "recipe": recipes.load(written / "recipe.yaml"),
+        "title": content.name or Path(path).name,
+        "not_taken": list(content.not_taken),
+    }
 
 
 def propose(bench: Bench, progress: Progress) -> Fields:

@@ -18,7 +18,7 @@ from sfumato.errors import ParameterError, SfumatoError, Unsatisfiable
 from sfumato.guidance.comparison import Candidate, CommonTerms, fair_terms, on_one_map, try_and_keep
 from sfumato.interfaces.web import choices
 from sfumato.interfaces.web.fields import Fields
-from sfumato.interfaces.web.tasks.write import remembering
+from sfumato.interfaces.web.tasks.made_releases import remembering
 from sfumato.release.alternatives import CELLS, alternatives_in, landscape_of, option_at
 from sfumato.release.make import make_release
 

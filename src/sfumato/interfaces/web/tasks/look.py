@@ -143,6 +143,11 @@ def look_columns(
         card = card_of(pair, binned(pair, name, fewest=FEWEST))
         change = changes[name]
         values = f"{change.distinct_before:,} → {change.distinct_after or 0:,} values"
+        if _is_suppressed(pair, name):
+            # spread over all values, bars would show a distribution that nobody released
+            words = f"{values} · fully suppressed: nothing of this column is left"
+            cards.append([Heading(name, 1), Paragraph(words, "strong")])
+            continue
         change_words = (
             f"loss {number(card['loss'])} · distribution moved by {percent(card['distance'])}"
         )
@@ -160,6 +165,14 @@ def look_columns(
             ]
         )
     return cards
+
+
+def _is_suppressed(pair: TablePair, name: str) -> bool:
+    """Whether no released cell of a column tells anything: each may stand for every value."""
+    if not len(pair.released):
+        return True
+    reading = pair.reading(name)
+    return bool((reading.loss[reading.released] >= 1).all())
 
 
 def before_and_after(

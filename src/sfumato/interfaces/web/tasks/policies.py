@@ -20,7 +20,7 @@ from sfumato.interfaces.web.requests import (
     PolicySource,
 )
 from sfumato.interfaces.web.tasks.bounded_work import Answer, within
-from sfumato.interfaces.web.tasks.write import made_release
+from sfumato.interfaces.web.tasks.made_releases import made_release
 from sfumato.interfaces.web.uploads import at_home
 from sfumato.policy.clauses import clauses_of
 from sfumato.policy.compile import Compiled, Use, compile_policies

@@ -11,16 +11,24 @@ import numpy as np
 from sfumato.core import registry
 from sfumato.core.choices import is_number
 from sfumato.core.classes import count_classes
+from sfumato.core.randomness import Seed
+from sfumato.core.words import count_of, percent
 from sfumato.errors import SfumatoError
+from sfumato.guidance.protection.trial import TrialGround
+from sfumato.guidance.recommendation.inspection import drawn_from
 from sfumato.interfaces.api import judge
 from sfumato.interfaces.web.choices import bounds_of, lattice_step
 from sfumato.interfaces.web.fields import Fields
+from sfumato.release.decision.terms import terms_of_context
 
 if TYPE_CHECKING:
     from sfumato.core.model import Model, Verdict
     from sfumato.core.progress import Progress
     from sfumato.core.recipe import Recipe
     from sfumato.interfaces.web.data_process import Bench
+
+# Trials that compare two recipes are drawn alike.
+PRICE_SEED = 1
 
 
 def today(bench: Bench, progress: Progress, *, recipe: Recipe) -> Fields:
@@ -125,3 +133,59 @@ def combinations(bench: Bench, progress: Progress, *, recipe: Recipe) -> Fields:
         low, high = bounds.get(name, (0, ladder.top))
         sizes.append(max(1, min(high, ladder.top) - low + 1))
     return {"combinations": math.prod(sizes)}
+
+
+# Sensitive columns that nothing is promised of.
+
+PROPOSED_VALUES = 2
+"""Different values that a proposed promise asks of every class: the least that hides one."""
+
+
+def columns_without_promise(recipe: Recipe) -> tuple[str, ...]:
+    """The sensitive columns that are released and that no promise is about; none where the rows are
+    drawn anew, so that no class is anybody's.
+    """
+    if any(step.draws_anew for step in recipe.steps):
+        return ()
+    covered = {name for model in recipe.meet for name in model.about}
+    return tuple(name for name in recipe.schema.sensitive if name not in covered)
+
+
+def proposed_promise(recipe: Recipe, column: str) -> Recipe:
+    """The recipe with a promise about one more sensitive column: every class shows two values."""
+    spec = {"l_diversity": {"sensitive": column, "l": PROPOSED_VALUES}}
+    promise = registry.build("models", spec)
+    return dataclasses.replace(recipe, meet=(*recipe.meet, promise))
+
+
+def unpromised(bench: Bench, progress: Progress, *, recipe: Recipe) -> list[Fields]:
+    """The sensitive columns without a promise, each with one that would help: its ``words`` and the
+    whole ``recipe``.
+    """
+    offers: list[Fields] = []
+    for column in columns_without_promise(recipe):
+        changed = proposed_promise(recipe, column)
+        words = changed.meet[-1].promise
+        offers.append({"column": column, "words": words, "recipe": changed})
+    return offers
+
+
+def price_of_promises(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, str]:
+    """What the proposed promise about each sensitive column costs, measured on at most 10,000
+    records: column → words.
+    """
+    table = bench.data.described_by(recipe)
+    ground = TrialGround(drawn_from(table), terms_of_context(), Seed(PRICE_SEED), recipe.schema)
+    columns = columns_without_promise(recipe)
+    base = ground.make(recipe)
+    prices: dict[str, str] = {}
+    for position, column in enumerate(columns):
+        progress(position / len(columns), column)
+        release = ground.make(proposed_promise(recipe, column))
+        if base is None or release is None:
+            prices[column] = "no release was found that keeps it"
+            continue
+        loss = max(0.0, ground.loss(release) - ground.loss(base))
+        more = max(0, release.suppressed - base.suppressed)
+        prices[column] = f"{percent(loss)} more is lost, {count_of(more, 'record')} more"
+    return prices

@@ -15,7 +15,8 @@ from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.interfaces.api import RunOptions, run
 from sfumato.interfaces.web.choices import with_lattice_step
 from sfumato.interfaces.web.fields import Fields
-from sfumato.interfaces.web.tasks.write import effect_of, opened_register
+from sfumato.interfaces.web.tasks.made_releases import opened_register
+from sfumato.interfaces.web.tasks.write import effect_of
 from sfumato.release.alternatives import MOST_EFFORT_OF_A_GLANCE, alternatives_in_passing
 from sfumato.release.feasibility import feasible
 from sfumato.release.register.joint_disclosure import NAME

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,26 +15,28 @@ from sfumato.core.portable import cannot_promise
 from sfumato.core.words import size_in_words
 from sfumato.data.table.formats import require_format
 from sfumato.data.table.indistinct import made_one
-from sfumato.errors import ParameterError, UnreadableInput
-from sfumato.interfaces.api import verify
+from sfumato.errors import ParameterError
 from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.requests import WriteRequest
+from sfumato.interfaces.web.tasks.decide import add_decision
+from sfumato.interfaces.web.tasks.made_releases import (
+    register_files,
+    remembering,
+    require_made,
+)
 from sfumato.interfaces.web.uploads import at_home
 from sfumato.release.attack_run import AttackOptions
+from sfumato.release.decision.collect import SECTION
 from sfumato.release.make import make_release
-from sfumato.release.register.joint_disclosure import NAME
 from sfumato.release.register.store import key_file, start_register
-from sfumato.release.registered_release import Remembering, remember
 from sfumato.release.release import WriteOptions
+from sfumato.release.verify import verify
 
 if TYPE_CHECKING:
     from sfumato.core.progress import Progress
     from sfumato.interfaces.web.data_process import Bench
+    from sfumato.release.registered_release import Remembering
     from sfumato.release.table_release import TableRelease
-
-
-class NotMade(ParameterError):
-    """There is no release to write."""
 
 
 # In the owner's folder: how the recipe came to be what it is.
@@ -62,15 +62,17 @@ def write(
     history: str,
     request: WriteRequest,
     register: dict[str, str] | None = None,
+    decided: bool = False,
 ) -> Fields:
     """Write the release that was made of a version, read it back, and compute again all that its
     certificate says.
 
     ``history`` is the log of the project, which stays with the owner as what led to this release.
     With a ``register`` (its ``file``, the recipient ``to``, and ``person`` and ``key`` where they
-    are said) the release is planned in it before it is written, as ``sfumato run`` does.
+    are said) the release is planned in it before it is written, as ``sfumato run`` does. What was
+    ``decided`` about the version goes with it, as ``sfumato protect`` writes it.
     """
-    release = _require_made(bench, key, register)
+    release = require_made(bench, key, register)
     if not request.folder.strip():
         raise ParameterError("name the folder for the release")
     sign = request.sign or None
@@ -86,18 +88,29 @@ def write(
     )
     with remembering(register) as remembered:
         refuse_existing(folder, force=request.force)  # before anything is planned
-        release_folder = remembered.write(
-            release, folder, options, format=request.format, force=request.force, sign=sign
-        )
+        with remembered.registered(release, folder) as enter:
+            release_folder = release.write(
+                folder, options=options, format=request.format, force=request.force, sign=sign
+            )
+            decision = None
+            if decided:
+                decision = add_decision(bench, release_folder, key=key, sign=sign)
+            enter(release_folder)
     progress(0.6, "computing again what the certificate says")
     share = release_folder / "share"
     verification = verify(
-        share, original=bench.data, owner=release_folder / "owner", release=release
+        share,
+        original=bench.data,
+        owner=release_folder / "owner",
+        release=release,
+        # it was decided by attacks on this very file
+        leave_out=frozenset((SECTION,)),
     )
     blocks: list[Block] = [
         Heading("Written", 1),
         Paragraph(release.headline.text, "strong"),
         Paragraph(str(release_folder)),
+        *([] if decision is None else [Paragraph(f"Decision: {decision.headline}.", "strong")]),
         *_register_blocks(remembered),
         _file_table("To publish: share", share),
         _file_table("To keep: owner", release_folder / "owner"),
@@ -116,7 +129,7 @@ def begin_register(bench: Bench, progress: Progress, *, register: dict[str, str]
     ``sfumato register start`` does; what is there is never replaced.
     """
     progress(0.0, "starting a register")
-    file, key = _register_files(register)
+    file, key = register_files(register)
     file = file.absolute()
     start_register(file, key=key).close()
     key_path = key_file(file) if key is None else key.absolute()
@@ -137,23 +150,13 @@ def ask_register(bench: Bench, progress: Progress, *, key: str, register: dict[s
     written, there or elsewhere.
     """
     progress(0.1, "asking the register")
-    release = _require_made(bench, key, register)
+    release = require_made(bench, key, register)
     with remembering(register) as remembered:
         remembered.found = remembered.together(release)
     nothing = Paragraph(
         "Nothing was written yet, neither the release nor the entry in the register.", "quiet"
     )
     return {"blocks": [*_register_blocks(remembered), nothing]}
-
-
-def _require_made(bench: Bench, key: str, register: dict[str, str] | None) -> TableRelease:
-    """The release of a version; where the recipe limits what all releases tell together, it must be
-    made with the register.
-    """
-    release = made_release(bench, key)
-    if register and NAME in release.recipe.limits and bench.recall(f"register {key}") != register:
-        raise NotMade("the release of this version was made without this register; make it again")
-    return release
 
 
 def _for_format(
@@ -186,46 +189,6 @@ def _for_format(
     if release.attacks is None:
         return remade
     return remade.attacked(options=AttackOptions(progress=progress))
-
-
-def made_release(bench: Bench, key: str) -> TableRelease:
-    """The release that was made of a version."""
-    release: TableRelease | None = bench.recall(f"release {key}")
-    if release is None:
-        raise NotMade("the release of this version does not exist, or no longer; make it under Run")
-    return release
-
-
-@contextlib.contextmanager
-def remembering(register: dict[str, str] | None) -> Iterator[Remembering]:
-    """The register that the page names, as long as it is asked; without one nothing is
-    remembered.
-    """
-    if not register:
-        yield Remembering()
-        return
-    with contextlib.closing(opened_register(register)) as remembered:
-        yield remembered
-
-
-def opened_register(register: dict[str, str]) -> Remembering:
-    """The register that the page names."""
-    file, key = _register_files(register)
-    if not register.get("to"):
-        raise ParameterError("a register records the recipient; name who receives the release")
-    if not file.exists():
-        raise UnreadableInput(
-            f"register {file} does not exist; start it there, under Write or by 'sfumato register "
-            "start'"
-        )
-    return remember(file, to=register["to"], person=register.get("person", ""), key=key)
-
-
-def _register_files(register: dict[str, str]) -> tuple[Path, Path | None]:
-    """The file of a register and that of its key; None: the key is beside it."""
-    if not register.get("file"):
-        raise ParameterError("name the file of the register")
-    return at_home(register["file"]), at_home(register["key"]) if register.get("key") else None
 
 
 def _register_blocks(remembered: Remembering) -> list[Block]:

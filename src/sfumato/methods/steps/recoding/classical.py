@@ -382,7 +382,7 @@ def choose(
     >>> choose("ola", effort=100)
     Traceback (most recent call last):
     ...
-    sfumato.errors.ParameterError: effort belongs to the algorithm anytime; ola has no use for it
+    sfumato.errors.ParameterError: effort belongs to the algorithm anytime, not to ola; leave it out
     """
     if name == "anytime":
         return functools.partial(anytime, effort=effort, seconds=seconds)

@@ -127,9 +127,9 @@ class SynthesizePrivately(Step):
     >>> step.plan(Table(pl.DataFrame({"sex": ["f", "m"]})).with_roles(quasi=["sex"]), Goal())
     Traceback (most recent call last):
     ...
-    sfumato.errors.SchemaError: synthesize_privately: column 'sex' has no public domain: say
-    'domain: [a, b]' (or 'bounds: [lowest, highest]' of numbers)
-    in its description, from public knowledge and not from the data
+    sfumato.errors.SchemaError: synthesize_privately: column 'sex' has no public domain: add
+    'domain: [a, b]' (or 'bounds: [lowest, highest]' for numbers)
+    to its description, from public knowledge and not from the data
     """
 
     epsilon: Annotated[

@@ -9,6 +9,8 @@ export default {
             @click="only = null">all {{ rows.length }}</button>
           <button v-for="c in counted" :key="c[0]" type="button" class="button quiet" :aria-pressed="only === c[0] ? 'true' : 'false'"
             :data-key="'only ' + c[0]" @click="only = only === c[0] ? null : c[0]">{{ c[0] }} {{ c[1] }}</button>
+          <button v-if="open" type="button" class="button quiet" :aria-pressed="only === 'open' ? 'true' : 'false'" data-key="only open"
+            @click="only = only === 'open' ? null : 'open'">to decide {{ open }}</button>
         </div>
         <label class="small soft">order
           <select class="field" v-model="order" data-key="order of columns">
@@ -71,6 +73,7 @@ export default {
   },
   watch: {
     rows() {
+      if (this.only === "open" && !this.open) this.only = null; // the last one was decided
       this.turn++; // lists that were changed by hand show what is so now
     },
   },
@@ -84,9 +87,12 @@ export default {
     guesses() {
       return this.rows.filter((r) => r.guess).length;
     },
+    open() {
+      return this.rows.filter(this.isOpen).length;
+    },
     matching() {
       const words = this.query.trim().toLowerCase();
-      const found = this.rows.filter((r) => (!words || (r.name + " " + r.label).toLowerCase().includes(words)) && (this.only === null || r.role === this.only));
+      const found = this.rows.filter((r) => (!words || (r.name + " " + r.label).toLowerCase().includes(words)) && (this.only === null || r.role === this.only || (this.only === "open" && this.isOpen(r))));
       return this.order === "distinct" ? found.sort((a, b) => b.distinct - a.distinct) : found;
     },
     groups() {
@@ -105,6 +111,9 @@ export default {
     },
   },
   methods: {
+    isOpen(r) {
+      return r.guess || r.role === "ask";
+    },
     names(rows) {
       return rows.map((r) => r.name);
     },
