@@ -111,6 +111,24 @@ def test_random_releases_and_forgeries_are_judged_alike(tmp_path):
     assert problems == [] and checked > 24
 
 
+def test_what_a_certificate_leaves_out_is_judged_alike(tmp_path):
+    """Neither labels nor types of columns must be there: without them nothing is said of them."""
+    release = sf.anonymize(sf.examples.ancona(), [sf.KAnonymity(2)], [sf.GlobalRecoding()], seed=1)
+    for part in ("labels", "types"):
+        release.write(tmp_path / part)
+        share = tmp_path / part / "share"
+        certificate = json.loads((share / "certificate.json").read_text("utf-8"))
+        if part == "labels":
+            del certificate["labels"]
+        else:
+            certificate["data"]["form"]["types"] = {}
+        seal(certificate, share)
+        assert main_says(share)[0] == "not all verified"
+        result, claims = alone_says(share)
+        assert result == "not all verified"
+        assert "fails" not in claims.values()
+
+
 def test_the_comparison_notices_what_differs():
     """The comparison itself: a claim that is called true where it is false."""
     main, other = ("false", {"folder": "fails"}), ("not all verified", {"folder": "holds"})

@@ -70,7 +70,8 @@ class Account:
     secret; ``replace``: one record is another, the number being public; ``values``: one record has
     other values in these columns, and all other columns are taken as known); ``replaced`` is its
     (ε, δ) for ``replace`` where that is not the same. ``unit`` says whose records they are where
-    that is more than one record.
+    that is more than one record. ``sources`` are the columns by which a step that looks at nobody
+    else's record decides what other columns of a record become.
     """
 
     effect: Effect = Effect.LOOKS
@@ -81,6 +82,7 @@ class Account:
     neighbours: str = "replace"
     replaced: tuple[float, float] | None = None
     unit: str = ONE_RECORD
+    sources: tuple[str, ...] = ()
 
 
 def declaration_of(step: type[Step]) -> Declaration:

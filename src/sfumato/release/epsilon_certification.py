@@ -265,11 +265,27 @@ class _Walk:
         if self.hidden and set(self.columns) - self.covered <= self.hidden[index]:
             return Part(name, account, NOT_SEEN)
         if account.effect is Effect.DATA_INDEPENDENT:
+            if shown := self._shown_by(index, account):
+                return self._breaks(
+                    name,
+                    account,
+                    f"shows {join_words(shown)} in other columns, before it has noise",
+                )
             return Part(name, account, "does the same to a record whatever the others are")
         because = f" ({account.why})" if account.why else ""
         return self._breaks(
             name, account, f"reads data that no step before it accounts for{because}"
         )
+
+    def _shown_by(self, index: int, account: Account) -> list[str]:
+        """The columns that are randomised later, given all others, and by which a step decides
+        about others.
+        """
+        # ε of whole records covers the other columns as well.
+        if not self.hidden:
+            return []
+        unseen = self.hidden[index] | self.covered
+        return [name for name in account.sources if name in self.columns and name not in unseen]
 
     def _breaks(self, name: str, account: Account, reason: str) -> Part:
         self.reasons.append(f"step {name} {reason}")

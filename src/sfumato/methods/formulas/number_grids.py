@@ -40,6 +40,11 @@ class NumberGrid:
     unit: float | None = None
 
     def __post_init__(self) -> None:
+        if not math.isfinite(self.high - self.low) or self.width <= 0:
+            raise ParameterError(
+                "the bounds are too far apart, or too close, for floating-point numbers; change"
+                " them, or the unit of the column"
+            )
         if self.unit is None:
             return
         if not 0 < self.unit <= self.high - self.low:

@@ -171,7 +171,7 @@ def _round_exactly(channel: Floats, epsilon: float) -> Ints:
         if _is_private(weights, factor):
             return weights
         share *= 4
-    raise ParameterError("no channel of whole parts keeps so large an ε; lower it")
+    raise ParameterError("no channel of whole parts keeps this ε; take one between 0.00001 and 20")
 
 
 def _is_private(weights: Ints, factor: Fraction) -> bool:

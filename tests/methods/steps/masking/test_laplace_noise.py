@@ -199,6 +199,8 @@ def test_is_the_same_once_written_down():
         {"unit": {"x": 0}},
         {"unit": {"x": 11}},
         {"unit": {"x": 1e-13}},
+        {"bounds": {"x": (-1e308, 1e308)}},
+        {"bounds": {"x": (0, 5e-324)}},
         {"unit": {"y": 1}},
         {"split": {"x": 0.5}},
         {"split": {"x": 0.5, "y": 0.5}},
@@ -319,6 +321,31 @@ BROKEN = {
 def test_what_breaks_a_certificate_is_said(steps, options, said):
     found = judged(*steps, **options)
     assert not found.holds and any(said in reason for reason in found.reasons), found.reasons
+
+
+def test_columns_that_show_confidential_values_break_a_certificate():
+    """Levels and labels that a record's own confidential value decides tell it without noise."""
+    rows = 60
+    frame = pl.DataFrame(
+        {
+            "age": [20 + (i * 7) % 9 for i in range(rows)],
+            "ill": [("flu", "cold", "ulcer")[i % 3] for i in range(rows)],
+            "group": [("flu", "cold", "ulcer")[i % 3] for i in range(rows)],
+        }
+    )
+    data = sf.read(frame).with_roles(quasi=["age", "ill"], keep=["group"])
+    data = data.with_kinds(age="numeric", ill="nominal", group="nominal")
+    data = data.with_hierarchies(age=sf.intervals(2, 4, 8, lower=0, upper=120), ill=sf.suppress())
+    answer = sf.RandomizedResponse(["ill"], epsilon=1, domain={"ill": ["flu", "cold", "ulcer"]})
+    levels = sf.PersonalLevels(own={"flu": {}, "cold": {"age": 1}, "ulcer": {"age": 3}}, by="ill")
+    copy = sf.Follow({"group": "ill"})
+    for step in (levels, copy):
+        found = sf.anonymize(data, [ONE], [step, answer]).certified
+        assert not found.holds
+        assert any(f"{step.name} shows ill in other columns" in reason for reason in found.reasons)
+    assert sf.anonymize(data, [ONE], [answer, copy]).certified.holds, "it copies the answer"
+    everybody = sf.PersonalLevels({"age": 2})
+    assert sf.anonymize(data, [ONE], [everybody, answer]).certified.holds
 
 
 def test_with_a_step_for_whole_records_all_columns_must_be_accounted_for():

@@ -67,7 +67,7 @@ class Follow(ColumnStep):
 
     def account(self, schema: Schema) -> Account:
         """A cell becomes another cell of its own record."""
-        return Account(Effect.DATA_INDEPENDENT)
+        return Account(Effect.DATA_INDEPENDENT, sources=tuple(self.columns.values()))
 
     @property
     def span(self) -> Span:

@@ -121,7 +121,8 @@ class PersonalLevels(Step):
             return Account(
                 why=f"the hierarchy of {', '.join(unfixed[:5])} is made from the values that occur"
             )
-        return Account(Effect.DATA_INDEPENDENT)
+        # The policy of a record shows in how coarse its other columns are.
+        return Account(Effect.DATA_INDEPENDENT, sources=self.claims)
 
     def plan(self, dataset: Table, goal: Goal) -> Masked:
         """Recode every column in question, row by row but in one pass."""
