@@ -70,7 +70,7 @@ class WriteOptions:
         False
     )
     with_verifier: Annotated[
-        bool, CommandOption("put sfumato_verify.py beside the data", ("--with-verifier",))
+        bool, CommandOption("add sfumato_verify.py", ("--with-verifier",))
     ] = False
     into: Annotated[str | None, CommandOption("a database for the table, too")] = None
     into_table: Annotated[str | None, CommandOption("the name of the table there")] = None

@@ -37,7 +37,7 @@ def test_a_query_that_gives_other_rows_the_second_time_is_refused(
     monkeypatch.setattr(
         LazyTable,
         "batches",
-        lambda self, tick: batches(others if self.frame is table.frame else self, tick),
+        lambda self, *rest: batches(others if self.frame is table.frame else self, *rest),
     )
     with pytest.raises(UnreadableInput, match="changed while it was being released"):
         sf.anonymize(table, [sf.KAnonymity(3)], STEPS, seed=5)

@@ -64,7 +64,7 @@ def test_first_and_last_are_names_only_where_nothing_else_is_said(name):
 def test_unknown_texts_that_may_be_names_are_asked_about():
     proposal = proposal_of(feld_7=common_names(drawn()))
     assert role_of(proposal, "feld_7") == "ask"
-    assert "direct if they name people" in proposal["feld_7"].reasons[0]
+    assert "drop if they name people" in proposal["feld_7"].reasons[0]
 
 
 @pytest.mark.parametrize("name", ["zq", "column_4", "nummer_x", "v12"])

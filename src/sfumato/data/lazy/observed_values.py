@@ -283,8 +283,8 @@ class Fingerprint(Shared):
             with self.lock:
                 self.rows += rows.height if copies is None else int(copies.sum())
             return
-        # Who counts takes NaN for a missing value.
-        own_columns = rows.select(self.columns).with_columns(pl.selectors.float().fill_nan(None))
+        # Who counts takes NaN for a missing value. Not by select, which reads a name `*` as all.
+        own_columns = rows[list(self.columns)].with_columns(pl.selectors.float().fill_nan(None))
         row_hashes = [hashes(own_columns, key).to_numpy() for key in self.keys]
         times = (
             np.ones(rows.height, dtype=np.uint64) if copies is None else copies.astype(np.uint64)

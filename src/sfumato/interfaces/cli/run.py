@@ -64,8 +64,7 @@ def run(
     """Anonymize a table by a recipe, judge the output again, and write what to share and what to
     keep.
 
-    Intruders try non-tabular data and synthetic records for 60 seconds unless --attack says
-    otherwise.
+    Intruders try non-tabular data and synthetic records for 60 s (see --attack).
     """
     from sfumato.core.exchange import refuse_existing
     from sfumato.core.registry import data_class

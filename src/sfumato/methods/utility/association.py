@@ -37,7 +37,7 @@ class AssociationLoss(ColumnUtility):
 
     .. math:: \frac{\sum_{q, s} \max(0,\ V_{qs} - V'_{qs})}{\sum_{q, s} V_{qs}}, \qquad
         V = \sqrt{\frac{\max\bigl(0,\ \chi^2/n - \frac{(r-1)(c-1)}{n-1}\bigr)}
-        {\min(\tilde r, \tilde c) - 1}}, \quad \tilde r = r - \frac{(r-1)^2}{n-1}
+        {\min(r_0, c_0) - 1}}, \quad r_0 = r - \frac{(r-1)^2}{n-1},\ c_0 = c - \frac{(c-1)^2}{n-1}
 
     :math:`V_{qs}` is Cramér's V, corrected for the number of values, of quasi-identifier *q* and
     confidential column *s* in the original of *n* records, where they have *r* and *c* values;
