@@ -17,6 +17,8 @@ from sfumato.core import registry
 FREE_OF_VALUES = {
     # names of columns
     "axis",
+    "counts",
+    "split",
     "by",
     "columns",
     "combinations",
@@ -63,6 +65,9 @@ FREE_OF_VALUES = {
     "population",
     "today",
     "char",
+    "mark",
+    "separators",
+    "unit",
     "pad",
     # a threshold (a number or a date) that the released table shows as a label
     "top",

@@ -237,7 +237,8 @@ def test_hostile_names_and_values_stay_text():
     release = released(dataset).attacked(seconds=2, sample=20, only=("linkage", "homogeneity"))
     public, owner = pages_of(release)
     for page in (public, owner):
-        assert not {"script", "img"} & set(page.tags)
+        # The one script of a shared page is the checker, which holds nothing of the table.
+        assert set(page.tags).isdisjoint({"img"}) and page.tags.count("script") <= 1
         assert not [name for name, _ in page.attributes if name.startswith("on") or name == "src"]
         for name in names:
             assert printable(name) in page.text

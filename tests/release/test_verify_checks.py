@@ -123,7 +123,7 @@ def test_a_certificate_that_lacks_a_section_is_not_accepted(
     needed = [
         section
         for section in said
-        if section not in ("utility", "story", "attacks", "implied", "digest")
+        if section not in ("utility", "story", "attacks", "implied", "labels", "digest")
     ]
     for place, section in enumerate(needed):
 

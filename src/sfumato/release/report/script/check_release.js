@@ -841,7 +841,7 @@ async function checkFiles(files) {
   const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   const digest = await sha256(new TextEncoder().encode(canonical(text, ["digest", "signature"])));
   const certificate = JSON.parse(text);
-  if (certificate.sfumato_certificate !== 3) throw new Unreadable("this is no certificate of version 3");
+  if (certificate.sfumato_certificate !== 3) throw new Unreadable("this is not a certificate of version 3");
   const { data = {}, classes = {}, verdicts = [], shape } = certificate;
   const fit = fits(certificate, "certificate") && fits(data, "data") && fits(data.form ?? {}, "form")
     && fits(classes, "classes") && verdicts.every((entry) => fits(entry, "verdict"));
