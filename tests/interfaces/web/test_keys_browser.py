@@ -123,7 +123,7 @@ def test_from_an_empty_page_to_a_written_folder_by_keys_alone(browser: Any, tmp_
         keys.press("ArrowDown", "Enter")
         keys.version(6)
 
-        for stage in ("/look", "/write"):
+        for stage in ("/look", "/decide", "/write"):
             keys.next_stage(stage)
         keys.shows("[data-key=write-folder]")
         keys.to_work()

@@ -193,9 +193,9 @@ def test_a_process_that_dies_in_the_middle_is_told_and_the_data_are_opened_again
         worker = max(children(bench.process.pid), key=memory)
         os.kill(worker, signal.SIGSTOP)  # it works for ever
         tab.page.get_by_role("button", name="Write the release").click()
-        tab.page.locator(".job", has_text="Writing the release").wait_for()
+        tab.page.locator(".job", has_text="Checking the release").wait_for()
         os.kill(worker, signal.SIGKILL)
-        tab.page.locator("[role=alert]", has_text="died").first.wait_for()
+        tab.page.locator("[role=alert]", has_text="ended").first.wait_for()
         records.wait_for()
         assert not list((bench.project / "releases").iterdir())
         tab.page.get_by_role("button", name="Write the release").click()

@@ -232,7 +232,7 @@ def _groups(tab: Tab) -> None:
     page = tab.page
     page.locator(".pick", has_text="onerror").click()
     page.locator(".group.lost", has_text="onerror").wait_for()
-    tab.sees("1 value has no place")
+    tab.sees("1 value is in no group")
     chip = page.locator(".group.lost .chip")
     chip.focus()
     page.keyboard.press("Enter")
@@ -269,7 +269,7 @@ def _file(tab: Tab, folder: Path) -> None:
     page.get_by_label("path of a hierarchy file on this machine").fill(str(file))
     page.get_by_role("button", name="Look at it").click()
     tab.sees("This is a preview")
-    tab.sees("2 values have no place")
+    tab.sees("2 values are in no group")
     page.wait_for_function(
         "document.activeElement?.dataset.key === 'put under other'"
     )  # far above what was pressed

@@ -34,7 +34,7 @@ def log(tab: Tab) -> list[dict[str, Any]]:
 def surveyed(tab: Tab) -> None:
     tab.go("/explore")
     button(tab, "Look at all combinations").click()
-    tab.page.get_by_text("nothing beats. Further").wait_for(timeout=LONG)
+    tab.page.get_by_text("beaten by none. Further").wait_for(timeout=LONG)
     tab.page.locator(FRONT).first.wait_for()
 
 

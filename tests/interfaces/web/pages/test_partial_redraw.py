@@ -450,7 +450,7 @@ def test_words_and_clicks_on_write_and_policies_stay_and_what_comes_too_late_is_
             ),
             "kept",
         )
-        tab.write(1)
+        tab.write()
         tab.sees("To publish")
         assert (out / "share" / "data.csv").is_file()
         expect(page.get_by_label("CSV: disarm cells")).to_be_checked()

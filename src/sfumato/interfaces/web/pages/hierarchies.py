@@ -316,11 +316,11 @@ class HierarchyStage(StageView):
             if answer is not None:
                 lost = answer["uncovered"]
             if answer is not None and lost:
-                have = "1 value has"
+                values = "1 value is"
                 if lost != 1:
-                    have = f"{lost:,} values have"
+                    values = f"{lost:,} values are"
                 self.page.complain(
-                    f"{have} in no group ({answer['records_lost']:,} records). A run refuses them."
+                    f"{values} in no group ({answer['records_lost']:,} records). A run refuses them."
                 )
             with element("div", "tools") as tools:
                 if self.draft is not None:

@@ -199,7 +199,13 @@ class WriteForm(StageView):
         version, register = workbench.project.version, self.register or None
 
         async def write() -> Any:
-            known = await self._ask_before(version)
+            known = await workbench.do(
+                "before_writing",
+                "Checking the release",
+                key=str(version),
+                decided=self._is_decided(version),
+                register=register,
+            )
             if any((version, warning) not in self.ticked for warning in known["warnings"]):
                 raise ParameterError("Tick what is said under “Before you write”, then write it.")
             # the history as it is at the moment of writing goes with it
