@@ -130,6 +130,14 @@ def test_from_an_empty_page_to_a_written_folder_by_keys_alone(browser: Any, tmp_
         keys.to("write-folder", 2)
         keys.type(str(out))
         keys.press("Enter")
+        refused = tab.page.locator("[role=alert]", has_text="Tick what is said under")
+        refused.or_(tab.page.locator("section.written")).first.wait_for()
+        if refused.count():
+            for warning in tab.page.locator(".warning input").all():
+                warning.focus()
+                keys.press("Space")
+            tab.page.locator("[data-key=write-folder]").focus()
+            keys.press("Enter")
         tab.sees("To publish")
         assert (out / "share" / "certificate.json").is_file()
         assert {4} == {

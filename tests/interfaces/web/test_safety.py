@@ -198,7 +198,7 @@ def test_a_process_that_dies_in_the_middle_is_told_and_the_data_are_opened_again
         tab.page.locator("[role=alert]", has_text="ended").first.wait_for()
         records.wait_for()
         assert not list((bench.project / "releases").iterdir())
-        tab.page.get_by_role("button", name="Write the release").click()
+        tab.write()
         tab.sees("To publish")
 
 

@@ -275,7 +275,7 @@ def _file(tab: Tab, folder: Path) -> None:
     )  # far above what was pressed
     assert page.get_by_role("button", name="Use it").evaluate(IN_SIGHT)
     page.get_by_role("button", name="List them").click()
-    page.get_by_label("values without a place").get_by_text("smith").wait_for()
+    page.get_by_label("values in no group").get_by_text("smith").wait_for()
     page.get_by_role("button", name="Put them under Other").click()
     page.locator('[data-key="builder"]').wait_for()
     tab.sees("a file of 3 values")

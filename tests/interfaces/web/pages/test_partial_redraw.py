@@ -464,7 +464,7 @@ def test_words_and_clicks_on_write_and_policies_stay_and_what_comes_too_late_is_
         page.wait_for_function("JSON.stringify(window.late).includes('without Round')")
         page.wait_for_timeout(3_000)  # the parts of the version before are gone for the server, too
         page.get_by_role("button", name="Remove Round").click()
-        page.wait_for_function("JSON.stringify(window.late).includes('in the same moment')")
+        page.wait_for_function("JSON.stringify(window.late).includes('at the same moment')")
         page.evaluate(HEARS)
         tab.sees("so nothing was done")
         page.get_by_role("button", name="Remove Round").wait_for(state="detached")
