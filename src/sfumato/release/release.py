@@ -69,9 +69,9 @@ class WriteOptions:
     pictures: Annotated[bool, CommandOption("pictures of reports as PNG too", ("--pictures",))] = (
         False
     )
-    with_verifier: Annotated[
-        bool, CommandOption("add sfumato_verify.py", ("--with-verifier",))
-    ] = False
+    with_verifier: Annotated[bool, CommandOption("add sfumato_verify.py", ("--with-verifier",))] = (
+        False
+    )
     into: Annotated[str | None, CommandOption("a database for the table, too")] = None
     into_table: Annotated[str | None, CommandOption("the name of the table there")] = None
     more: Callable[[Path], None] | None = None

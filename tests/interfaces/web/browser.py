@@ -241,7 +241,9 @@ class Tab:
 
     def write(self, version: int | str = "") -> None:
         """Write the release of a version; what its owner is warned of is ticked first."""
-        button = self.page.get_by_role("button", name=f"Write the release of version {version}".rstrip())
+        button = self.page.get_by_role(
+            "button", name=f"Write the release of version {version}".rstrip()
+        )
         button.click()
         refused = self.page.locator("[role=alert]", has_text="Tick what is said under")
         written = self.page.locator("section.written")
