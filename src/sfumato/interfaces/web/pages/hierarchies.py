@@ -320,7 +320,8 @@ class HierarchyStage(StageView):
                 if lost != 1:
                     values = f"{lost:,} values are"
                 self.page.complain(
-                    f"{values} in no group ({answer['records_lost']:,} records). A run refuses them."
+                    f"{values} in no group ({answer['records_lost']:,} records). "
+                    "A run refuses them."
                 )
             with element("div", "tools") as tools:
                 if self.draft is not None:
