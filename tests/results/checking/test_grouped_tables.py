@@ -532,3 +532,23 @@ def test_years_make_cells_and_ages_are_told():
 def test_a_huge_frame_is_no_result():
     with pytest.raises(SchemaError, match="too many for a table of results"):
         sf.check_output(pl.DataFrame({"x": np.zeros(2_000_001)}))
+
+
+def test_a_gap_that_shows_how_few_there_are():
+    people = pl.DataFrame(
+        {
+            "region": ["north"] * 40 + ["south"] * 60 + ["island"],
+            "cost": [float(i % 17) for i in range(101)],
+        }
+    )
+    spread = people.group_by("region").agg(pl.col("cost").std()).sort("region")
+    assert spread["cost"].null_count() == 1  # one record has no standard deviation
+    verdict = sf.check_output(spread, people, tells={"cost": "sd(cost)"})
+    assert rules_of(verdict) == {"threshold"}
+    assert sf.check_output(verdict.suggestion, people, tells={"cost": "sd(cost)"}).status == "pass"
+
+    # A cell that was left out although it has a number hides why the others are empty.
+    hidden = spread.with_columns(
+        pl.when(pl.col("region") == "south").then(None).otherwise(pl.col("cost")).alias("cost")
+    )
+    assert sf.check_output(hidden, people, tells={"cost": "sd(cost)"}).status == "pass"

@@ -44,6 +44,7 @@ from sfumato.results.checking.rule_violations import (
 from sfumato.results.checking.statistics_of_columns import (
     ADDITIVE,
     CellStatistic,
+    compute_statistic,
     find_statistics,
     fits,
     percentages,
@@ -114,6 +115,9 @@ def judge_with_records(
         count = int(np.frombuffer(cell_bytes, dtype=bool).sum())
         reasons.append(describe_violation(rule, labels, count, int(released.sum()), rules))
     reasons += _judge_missing_cells(table, statistics, members, rules, released)
+    for name, gaps in _find_telling_gaps(table, statistics, members, records, rules):
+        unsafe |= gaps
+        reasons.append(_describe_gaps(table.label(name), gaps, rules))
     reasons += _judge_missing_percent(table, statistics, members, records, rules)
     reasons += differ_by_few(statistics, members, records, rules)
     if statistics and not any(reason.status == "fail" for reason in reasons):
@@ -308,6 +312,45 @@ def parse_declaration(declaration: str, name: str) -> CellStatistic:
         if "(" in declaration:
             raise
         return CellStatistic.of(f"{declaration}({name})")
+
+
+def _find_telling_gaps(
+    table: OutputTable,
+    statistics: Sequence[tuple[str, CellStatistic]],
+    members: CellMembers,
+    records: ContributingRecords,
+    rules: OutputRules,
+) -> Iterator[tuple[str, Mask]]:
+    """Cells without a number because too few persons have one: the standard deviation of a single
+    record is missing, so the gap says that there is one.
+
+    Only where no other cell is left out: a gap among suppressed cells may mean any of them.
+    """
+    for name, statistic in statistics:
+        shown = ~np.isnan(table.values(name))
+        gaps = ~shown & members.in_data
+        if not gaps.any() or not shown.any():
+            continue
+        undefined = np.isnan(compute_statistic(statistic, members, records, table.by))
+        if (gaps & ~undefined).any():
+            continue
+        has_values = np.ones(len(records), dtype=bool)
+        for column in statistic.columns:
+            has_values &= records.has_value(column)
+        persons = members.persons(records, has_values)
+        telling = gaps & (persons < rules.threshold)
+        if not rules.zeros:
+            telling &= persons > 0
+        if telling.any():
+            yield name, telling
+
+
+def _describe_gaps(label: str, gaps: Mask, rules: OutputRules) -> OutputReason:
+    words = (
+        f"{int(gaps.sum()):,} of {len(gaps):,} cells of {label} are empty because fewer than"
+        f" {rules.threshold} persons have a value, and no other cell is left out: the gap shows it"
+    )
+    return violation("threshold", words, "leave those rows out, or make the groups coarser")
 
 
 def _judge_missing_cells(
