@@ -455,6 +455,35 @@ class Landscape:
             return within
         return within & (self.classes > 0)
 
+    def passing(self, filters: Mapping[str, Any]) -> NDArray[np.bool_]:
+        """Which nodes pass filters: ``levels`` (lowest and highest, by column), ``at_most`` (by
+        figure), and ``within`` (the budget). Filters of other columns do not count.
+        """
+        passing = np.ones(len(self), dtype=np.bool_)
+        for column, (low, high) in filters.get("levels", {}).items():
+            if column in self.columns:
+                levels = self.levels[:, self.columns.index(column)]
+                passing &= (levels >= low) & (levels <= high)
+        for name, most in filters.get("at_most", {}).items():
+            if name not in AXES:
+                raise ParameterError(f"{name!r} is not an axis.{did_you_mean(name, AXES)}")
+            # what only rounding tells apart from the bound is at the bound
+            passing &= getattr(self, name) <= most + SLACK * max(1.0, abs(most))
+        if filters.get("within"):
+            passing &= self.feasible()
+        return passing
+
+    def part(self, passing: NDArray[np.bool_]) -> Landscape:
+        """Some of the nodes; they are not the whole lattice any more unless all are taken."""
+        if passing.all():
+            return self
+        arrays = {
+            field.name: getattr(self, field.name)[passing]
+            for field in dataclasses.fields(self)
+            if isinstance(getattr(self, field.name), np.ndarray)
+        }
+        return dataclasses.replace(self, whole=False, **arrays)
+
     def position(self, levels: Mapping[str, int]) -> int | None:
         """Which entry is the node with these levels, or None when it is not here."""
         levels_sought = [levels[name] for name in self.columns]

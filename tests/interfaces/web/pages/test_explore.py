@@ -101,6 +101,56 @@ def _by_mouse(tab: Tab) -> None:
     page.get_by_text("marketer risk (worse ↑)").wait_for()
 
 
+def test_all_combinations_are_filtered_and_sorted(browser: Any, tmp_path: Path) -> None:
+    """By keyboard: filters, the list, tiles, and the lattice; what is selected stays so."""
+    table, recipe = written(tmp_path)
+    with served(tmp_path, table, recipe=recipe) as bench, bench.tab(browser) as tab:
+        tab.sees("5-anonymity")
+        surveyed(tab)
+        page = tab.page
+        button(tab, "List").focus()
+        page.keyboard.press("Enter")
+        tab.sees("combinations 1 to 50 of 100")
+        tab.clean()
+        page.locator("[data-key=filters]").focus()
+        page.keyboard.press("Enter")
+        page.locator("[data-key='filter age to']").select_option("1")
+        tab.sees("combinations 1 to 40 of 40")
+        page.locator("[data-key='filter score']").fill("0.8")
+        page.keyboard.press("Tab")
+        page.get_by_text("of 100 combinations pass").wait_for()
+        page.locator(".points.wide tbody tr").nth(2).wait_for()
+        tab.clean()
+        _sorted(tab)
+        page.locator("[data-key='filter within']").check()
+        button(tab, "Clear the filters").click()
+        tab.sees("combinations 1 to 50 of 100")
+        button(tab, "Order: largest first").click()
+        button(tab, "Tiles").click()
+        tab.sees("The darker a tile")
+        page.locator(".tile input").nth(3).check()
+        page.keyboard.press("ArrowRight")
+        expect(page.locator(".tile input").nth(4)).to_be_checked()
+        tab.clean()
+        before = len(log(tab))
+        page.keyboard.press("Enter")
+        card(tab).get_by_text("in use").wait_for()
+        assert len(log(tab)) == before + 1
+        button(tab, "Lattice").click()
+        tab.sees("sum of levels")
+        tab.clean()
+
+
+def _sorted(tab: Tab) -> None:
+    """The other order turns the list around."""
+    losses = "() => [...document.querySelectorAll('.points.wide tbody tr')].map((row) => Number(row.cells[5].innerText))"
+    rising = tab.page.evaluate(losses)
+    assert rising == sorted(rising) and max(rising) <= 0.8
+    button(tab, "Order: smallest first").click()
+    button(tab, "Order: largest first").wait_for()
+    assert tab.page.evaluate(losses) == rising[::-1]
+
+
 def _candidates(tab: Tab) -> None:
     """A node, a version and another recipe side by side; what came to nothing is unknown and never
     best.

@@ -13,7 +13,7 @@ from sfumato.errors import SfumatoError
 from sfumato.interfaces.web import choices, edits, pinned_candidates
 from sfumato.interfaces.web.catalogue import title_of
 from sfumato.interfaces.web.fields import Fields
-from sfumato.interfaces.web.pages import candidates
+from sfumato.interfaces.web.pages import candidates, landscape_views
 from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.charts import ChartWidget, draw_chart
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
@@ -36,6 +36,7 @@ AXES = {
 }
 # Points that the table has at most.
 MOST_SHOWN = 60
+VIEWS = ("Plane", "Lattice", "Tiles", "List")
 Node = Fields
 
 
@@ -55,6 +56,13 @@ def before(project: Project, version: int) -> list[Recipe]:
     return recipes
 
 
+def _levels_in_use(landscape: Fields) -> dict[str, int] | None:
+    """The levels in use, else those of the first point that nothing beats, where one is known."""
+    points = landscape["points"]
+    known = [at for at in (landscape["in_use"], *landscape["front"]) if at in points]
+    return dict(points[known[0]]["levels"]) if known else None
+
+
 class Explore(StageView):
     """What one tab looks at: which axes, which point is chosen, and what is told of it."""
 
@@ -72,6 +80,12 @@ class Explore(StageView):
         # The numbers of the nodes that the series of the picture show.
         self.drawn: list[list[int]] = []
         self.near: list[Node] = []
+        # Which combinations are shown, and where in the list of them one is.
+        self.filters, self.filters_open = landscape_views.Filters(), False
+        self.sort, self.falling, self.first = "score", False, 0
+        self.listing: Fields = {}
+        # The nodes that the lattice is drawn of.
+        self.lattice: dict[int, Node] = {}
 
     # asking
 
@@ -106,11 +120,16 @@ class Explore(StageView):
             text("Open a table first; there is nothing to trade off yet.", "p")
             text("Open a table", "a", "button", href="./", key="to data")
             return
-        landscape = await self.ask("front", axes=self.axes)
+        landscape = await self.ask("front", axes=self.axes, filters=self.filters.plain)
+        listing: Fields = {}
+        lattice: dict[int, Node] = {}
         if landscape["lattice"] and landscape["known"]:
             self.examples = await self.workbench.answer("level_examples")
+            listing, lattice = await self._ask_view(landscape)
         # from here to the end nothing waits: what is seen and what is meant by it change together
-        self.found = landscape
+        self.found, self.listing, self.lattice = landscape, listing, lattice
+        if listing or lattice:
+            landscape["points"] |= listing.get("points", {}) | lattice
         if not self.found["lattice"]:
             self._no_lattice()
         elif not self.found["known"]:
@@ -118,6 +137,27 @@ class Explore(StageView):
         else:
             self._landscape()
         candidates.draw(self.page, self.pinning)
+
+    async def _ask_view(self, landscape: Fields) -> tuple[Fields, dict[int, Node]]:
+        """What the view needs besides the plane: a page of the list, or the nodes of the
+        lattice.
+        """
+        if not landscape["fresh"]:
+            return {}, {}
+        if self.view in landscape_views.ON_PAGE:
+            how = {"sort": self.sort, "falling": self.falling, "first": self.first}
+            count = landscape_views.ON_PAGE[self.view]
+            page = await self.ask("list_nodes", filters=self.filters.plain, count=count, **how)
+            return page, {}
+        if self.view != "Lattice":
+            return {}, {}
+        if landscape["few"] or not landscape["whole"]:
+            return {}, dict(landscape["points"])
+        middle = self.levels or _levels_in_use(landscape)
+        if middle is None:
+            return {}, {}
+        filters = self.filters.plain
+        return {}, await self.ask("nodes_around", filters=filters, levels=middle)
 
     def _no_lattice(self) -> None:
         names = ", ".join(title_of(step.name) for step in self.recipe.steps) or "no step"
@@ -176,13 +216,22 @@ class Explore(StageView):
             )
             hint(words)
         self._choose_first()
+        axes = {name: self._named_axis(name) for name in AXES}
+        if landscape["fresh"]:
+            landscape_views.draw_filters(self, axes)
         self._controls()
+        listed = landscape["fresh"] and self.view in landscape_views.ON_PAGE
         with element("div", "two", not landscape["fresh"] and "old"):
             with element("div"):
-                self._picture()
+                if listed:
+                    self.chart, self.drawn = None, []
+                    landscape_views.draw_listing(self, axes)
+                else:
+                    self._picture()
             self.card = element("aside", "detail", aria_label="The point", aria_live="polite")
-            with element("div"):
-                self._table()
+            if not listed:
+                with element("div"):
+                    self._table()
         self._show(self.selected)
 
     def _summary(self) -> str:
@@ -193,8 +242,11 @@ class Explore(StageView):
                 "There are too many combinations to examine all: these are the current one and "
                 f"its neighbours. At most {landscape['budget']:,} records may be lost."
             )
+        which = ""
+        if self.filters.used:
+            which = " that pass the filters"
         within = (
-            f"{landscape['within']:,} hold {promise} and lose no more than the "
+            f"{landscape['within']:,}{which} hold {promise} and lose no more than the "
             f"{landscape['budget']:,} records you allow"
         )
         ways = "look at combinations that lose more, or promise less"
@@ -207,14 +259,9 @@ class Explore(StageView):
 
     def _controls(self) -> None:
         with element("div", "row", "controls"):
-            if self.found["few"]:
-                tabs(
-                    "Picture",
-                    ["Plane", "Lattice"],
-                    self.view,
-                    lambda view: self.change_view(view=view),
-                )
-            if self.view == "Plane" or not self.found["few"]:
+            if self.found["fresh"]:
+                tabs("Picture", VIEWS, self.view, lambda view: self.change_view(view=view, first=0))
+            if self.view == "Plane" or not self.found["fresh"]:
                 names = {name: axis.title for name, axis in AXES.items()}
                 across, up = self.axes
                 choice("across", names, across, lambda name: self._axis(0, name), key="across")
@@ -235,12 +282,21 @@ class Explore(StageView):
     # the picture
 
     def _picture(self) -> None:
-        lattice = self.view == "Lattice" and self.found["few"]
         self.drawn = []
-        self.chart = draw_chart(self._lattice() if lattice else self._plane())
+        if self.draws_lattice and not self.found["few"]:
+            hint(
+                f"The {len(self.lattice):,} combinations nearest to the point that was selected, of"
+                f" {self.found['nodes']:,}."
+            )
+            button(
+                "Draw those around the point that is selected now",
+                self.change_view,
+                key="draw around",
+            )
+        self.chart = draw_chart(self._lattice() if self.draws_lattice else self._plane())
         self.chart.on("look", lambda event: self._look(self._node_at(event.args)))
-        self.chart.on("pick", lambda event: self._pick(self._node_at(event.args)))
-        self.chart.on("use", lambda event: self._use(self._node(self._node_at(event.args))))
+        self.chart.on("pick", lambda event: self.pick(self._node_at(event.args)))
+        self.chart.on("use", lambda event: self.use(self._node(self._node_at(event.args))))
         self.chart.on("leave", lambda: self._show(self.selected))
 
     def _node_at(self, position: list[int]) -> int:
@@ -254,17 +310,19 @@ class Explore(StageView):
     def _series(self, name: str, nodes: list[int], mark: MarkKind) -> Series:
         """Nodes that are drawn alike; the larger a dot, the more of them lie there."""
         self.drawn.append(nodes)
+        sizes = {} if self.draws_lattice else self.found["dots"]
         points = []
         for at in nodes:
             x, y = self._coordinates(self._node(at))
-            points.append(Point(x, y, size=self.found["dots"].get(at, 1)))
+            points.append(Point(x, y, size=sizes.get(at, 1)))
         return Series(name, tuple(points), mark)
 
     def _groups(self, nodes: list[int], front: list[int]) -> list[Series]:
         """Nodes beyond the budget and within it, those that nothing beats, and the one in use."""
         within = [at for at in nodes if self._node(at)["within_budget"]]
         beyond = [at for at in nodes if not self._node(at)["within_budget"]]
-        in_use = [at for at in [self.found["in_use"]] if at in self.found["points"]]
+        drawn = self.lattice if self.draws_lattice else self.found["points"]
+        in_use = [at for at in [self.found["in_use"]] if at in drawn]
         return [
             self._series("loses more than you allow", beyond, "ring"),
             self._series("keeps the budget", within, "dot"),
@@ -284,11 +342,16 @@ class Explore(StageView):
         y = dataclasses.replace(up, title=f"{up.title} (worse ↑)")
         return ChartBlock("combinations", "scatter", x, y, tuple(groups), words)
 
+    @property
+    def draws_lattice(self) -> bool:
+        """Whether the picture is the lattice; else it is the plane."""
+        return self.view == "Lattice" and bool(self.lattice)
+
     def _lattice(self) -> ChartBlock:
         """A row for each sum of levels, finest below; a line joins nodes that are one level of one
         column apart.
         """
-        nodes = self.found["points"]
+        nodes = self.lattice
         by_levels = {tuple(sorted(node["levels"].items())): at for at, node in nodes.items()}
         edges: list[int] = []
         corners: list[Point] = []
@@ -314,12 +377,17 @@ class Explore(StageView):
         """Where a node is drawn; in the lattice, nodes with the same sum of levels stand side by
         side.
         """
-        if self.view != "Lattice" or not self.found["few"]:
+        if not self.draws_lattice:
             return node[self.axes[0]], node[self.axes[1]]
         height = sum(node["levels"].values())
-        every = [node_of_lattice["levels"] for node_of_lattice in self.found["points"].values()]
+        every = [node_of_lattice["levels"] for node_of_lattice in self.lattice.values()]
         row = [levels for levels in every if sum(levels.values()) == height]
         return row.index(node["levels"]) - (len(row) - 1) / 2, height
+
+    @property
+    def score_title(self) -> str:
+        """What is minimised."""
+        return self._named_axis("score").title
 
     def _named_axis(self, name: str) -> ChartAxis:
         if name != "score":
@@ -350,8 +418,8 @@ class Explore(StageView):
                     "input", type="radio", name="point", value=at, key=f"point {at}", **picked
                 )
                 Words(str(rank))
-            radio.on("change", lambda _, a=at: self._pick(a))
-            radio.on("keydown.enter", lambda _, p=point: self._use(p))
+            radio.on("change", lambda _, a=at: self.pick(a))
+            radio.on("keydown.enter", lambda _, p=point: self.use(p))
             for name, axis in AXES.items():
                 text(axis.text(point[name]), "td", "num")
             with element("td", "num"):
@@ -360,7 +428,7 @@ class Explore(StageView):
                 else:
                     button(
                         "use",
-                        lambda _, p=point: self._use(p),
+                        lambda _, p=point: self.use(p),
                         "quiet",
                         key=f"use {at}",
                         label=f"Use point {rank}",
@@ -391,7 +459,7 @@ class Explore(StageView):
     def _look(self, at: int) -> None:
         self._show({**self._node(at), "id": at}, preview=True)
 
-    async def _pick(self, at: int) -> None:
+    async def pick(self, at: int) -> None:
         """Select a point; one that stands for several shows the others."""
         point = self._node(at)
         self.levels, self.near = dict(point["levels"]), []
@@ -413,7 +481,8 @@ class Explore(StageView):
         if self.card is None:
             return
         if self.chart is not None:
-            self.chart.ring([] if point is None else [Point(*self._coordinates(point))])
+            drawn = point is not None and (not self.draws_lattice or point["id"] in self.lattice)
+            self.chart.ring([Point(*self._coordinates(point))] if point and drawn else [])
         with self.page.client, redrawn(self.card):
             if point is None:
                 text("Choose a point in the picture or the table.", "p", "soft")
@@ -477,7 +546,7 @@ class Explore(StageView):
             if self.found["fresh"] and point["classes"]:
                 button(
                     words,
-                    lambda: self._use(point),
+                    lambda: self.use(point),
                     "strongly",
                     key="use",
                     disabled=used and self.found["by_hand"],
@@ -508,7 +577,8 @@ class Explore(StageView):
 
     # what a point can do
 
-    def _use(self, point: Node) -> None:
+    def use(self, point: Node) -> None:
+        """Make the levels of a point those of the recipe."""
         if not self.found["fresh"]:
             self.page.say("These figures are of an older version. Look again first.")
             return

@@ -104,11 +104,11 @@ def draw_entry(
 
 
 @contextlib.contextmanager
-def folded(words: str, *, key: str, unfolded: bool = False) -> Iterator[None]:
+def folded(words: str, *, key: str, unfolded: bool = False) -> Iterator[ui.element]:
     """Something that is seen on request."""
     with element("details", "folded") as details:
         if unfolded:
             details.props["open"] = True
         with element("summary", key=key):
             Words(words)
-        yield
+        yield details

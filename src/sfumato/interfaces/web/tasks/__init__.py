@@ -55,6 +55,8 @@ TASKS: dict[str, Task] = {
     "survey": Task("explore:survey", "long"),
     "front": Task("explore:front"),
     "nodes_near": Task("explore:nodes_near"),
+    "list_nodes": Task("explore_nodes:list_nodes"),
+    "nodes_around": Task("explore_nodes:nodes_around"),
     "reasons": Task("explore:reasons"),
     "level_examples": Task("explore:level_examples"),
     "compare": Task("explore:compare", "long", recipe=False),

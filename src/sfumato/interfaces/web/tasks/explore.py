@@ -23,6 +23,10 @@ from sfumato.release.alternatives import CELLS, alternatives_in, landscape_of, o
 from sfumato.release.make import make_release
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
     from sfumato.core.objective import Landscape
     from sfumato.core.progress import Progress
     from sfumato.core.recipe import Recipe
@@ -104,9 +108,10 @@ def front(
     recipe: Recipe,
     open_recipe: Recipe,
     axes: tuple[str, str],
+    filters: Mapping[str, Any] | None = None,
 ) -> Fields:
     """The landscape of a recipe along two axes: what to draw, and the points nothing beats; of an
-    older recipe where this one's is not known.
+    older recipe where this one's is not known. ``filters`` say which nodes count.
 
     ``known``: a landscape is there; ``fresh``: it is this recipe's. ``in_use`` is the node that a
     run would release, ``searched`` the one that the search chooses; each None where that is not
@@ -135,7 +140,7 @@ def front(
         "version": survey_kept.version,
         "by_hand": choices.chosen_in(recipe) is not None,
         "in_use": _node_position(landscape, in_use),
-        **_describe_landscape(landscape, *axes),
+        **_describe_landscape(landscape, axes, landscape.passing(filters or {})),
     }
 
 
@@ -145,31 +150,43 @@ def _node_position(landscape: Landscape, levels: dict[str, int] | None) -> int |
     return landscape.position(levels)
 
 
-def _describe_landscape(landscape: Landscape, across: str, up: str) -> Fields:
-    """What of a landscape is drawn; ``points`` has every node that is named by its number, with its
-    levels.
+def _describe_landscape(
+    landscape: Landscape, axes: tuple[str, str], passing: NDArray[np.bool_]
+) -> Fields:
+    """What of a landscape is drawn, of the nodes that pass the filters; ``points`` has every node
+    that is named by its number, with its levels.
     """
+    across, up = axes
     landscape.along(across), landscape.along(up)
+    nodes = np.flatnonzero(passing)
+    part = landscape.part(passing)
     if landscape.whole:
         # thousands of nodes are drawn as one dot for each cell of a grid
-        dots, times = landscape.thinned(across, up, CELLS)
-        best = landscape.trade_off(up, across)[:MOST_POINTS]
+        thinned, times = part.thinned(across, up, CELLS)
+        dots, best = nodes[thinned], nodes[part.trade_off(up, across)[:MOST_POINTS]]
     else:
-        dots = np.flatnonzero(landscape.classes > 0)
+        dots = np.flatnonzero((landscape.classes > 0) & passing)
         times, best = (
             np.ones(len(dots), dtype=np.int64),
             dots[np.argsort(landscape.score[dots], kind="stable")],
         )
     draws_lattice = len(landscape) <= MOST_IN_LATTICE and landscape.whole
-    node_numbers = range(len(landscape)) if draws_lattice else np.union1d(dots, best).tolist()
+    node_numbers = nodes.tolist() if draws_lattice else np.union1d(dots, best).tolist()
     return {
         "objective": landscape.objective,
         "records": landscape.records,
         "budget": landscape.budget,
         "nodes": len(landscape),
-        "within": int(landscape.feasible().sum()),
+        "passing": len(nodes),
+        "within": int(part.feasible().sum()),
         "whole": landscape.whole,
         "few": draws_lattice,
+        "ranges": {
+            column: (int(low), int(high))
+            for column, low, high in zip(
+                landscape.columns, landscape.low, landscape.high, strict=True
+            )
+        },
         "tops": dict(zip(landscape.columns, landscape.tops, strict=True)),
         "dots": dict(zip(dots.tolist(), times.tolist(), strict=True)),
         "front": best.tolist(),
@@ -187,7 +204,7 @@ def nodes_near(
     at: tuple[float, float],
 ) -> list[Fields]:
     """At most five nodes nearest to a point of the picture, each with its number and its levels."""
-    landscape = _landscape(bench, recipe, open_recipe)
+    landscape = landscape_for(bench, recipe, open_recipe)
     nodes = landscape.near(*axes, at, MOST_NEAR).tolist()
     return [{"id": node, **dataclasses.asdict(option_at(landscape, node))} for node in nodes]
 
@@ -198,7 +215,7 @@ def reasons(
     """Why a node is no finer: what each column one level finer would cost, and of the one that the
     search chose why it did.
     """
-    alternatives = alternatives_in(_landscape(bench, recipe, open_recipe), levels)
+    alternatives = alternatives_in(landscape_for(bench, recipe, open_recipe), levels)
     sentences = alternatives.reasons()
     blocks: list[Block] = [Heading("Why not finer?")]
     is_best = alternatives.overlooked is None and alternatives.chosen.within_budget
@@ -214,7 +231,8 @@ def reasons(
     return blocks
 
 
-def _landscape(bench: Bench, recipe: Recipe, open_recipe: Recipe) -> Landscape:
+def landscape_for(bench: Bench, recipe: Recipe, open_recipe: Recipe) -> Landscape:
+    """The landscape that was surveyed for a recipe, under the budget that this one allows."""
     survey_kept = bench.recall(_key(open_recipe))
     if survey_kept is None:
         raise ParameterError("the combinations of this version have not been examined yet")
