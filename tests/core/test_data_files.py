@@ -260,6 +260,9 @@ CHECKS: dict[str, Callable[[Any], None]] = {
     "guidance/profiling/given_names": is_word_list,
     "guidance/profiling/modifiers": is_word_list,
     "guidance/profiling/people_of_topics": are_lower_case_lists,
+    "guidance/profiling/safe_harbor_kinds": are_records(
+        {"letter": str, "title": str, "concepts": list}, "letter"
+    ),
     "guidance/profiling/senses": are_senses,
     "guidance/profiling/national_numbers": are_records(
         {"country": str, "lengths": list, "module": str}, "module"

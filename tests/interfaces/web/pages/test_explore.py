@@ -214,6 +214,7 @@ def _views(tab: Tab) -> None:
     tab.clean()
     button(tab, "Classes").click()
     tab.sees("Records in the smallest class:")
+    _risks(tab)
     button(tab, "Contract").click()
     page.locator(".verdict.kept").first.wait_for()
     button(tab, "Utility").click()
@@ -221,6 +222,25 @@ def _views(tab: Tab) -> None:
     button(tab, "Measure").click()
     page.get_by_role("button", name="Measure again").wait_for(timeout=LONG)
     page.get_by_role("region", name="measure, value").wait_for()
+    tab.clean()
+
+
+def _risks(tab: Tab) -> None:
+    """By keyboard: a threshold and the share of the population are entered; what is none is refused."""
+    page = tab.page
+    button(tab, "Risks").focus()
+    page.keyboard.press("Enter")
+    tab.sees("Not estimated: enter which share")
+    page.locator("[data-key=fraction]").fill("1")
+    page.keyboard.press("Tab")
+    page.get_by_role("columnheader", name="estimated by").wait_for()
+    page.locator("[data-key=threshold]").fill("400")
+    page.keyboard.press("Tab")
+    page.locator("[role=alert]", has_text="Enter a number up to 100").wait_for()
+    button(tab, "Dismiss").click()
+    page.locator("[data-key=threshold]").fill("5")
+    page.keyboard.press("Tab")
+    tab.sees("records whose own risk is above 5")
     tab.clean()
 
 

@@ -40,6 +40,8 @@ class LookStage(StageView):
         self.row: int | None = None
         self.page_of_report = "owner"
         self.seconds = 20
+        # Risks, in percent: what a record may have, and the share of the population in the file.
+        self.threshold, self.fraction = 20.0, 0.0
         self.drawn: tuple[str, int] | None = None
 
     async def ask(self, task: str, **arguments: Any) -> Any:
@@ -165,6 +167,7 @@ OWN_VIEWS = {
     "look_columns": _columns,
     "look_pair": _pairs,
     "look_rows": release_views.rows,
+    "look_risks": release_views.risks,
     "look_attacks": release_views.attacks,
     "measure": release_views.utility,
     "draft_reports": release_views.report,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.fields import Fields
 from sfumato.interfaces.web.pages.blocks import draw_blocks
-from sfumato.interfaces.web.pages.parts import button, element, hint, text
+from sfumato.interfaces.web.pages.parts import VALUE, button, element, hint, text
 from sfumato.interfaces.web.pages.tables import badge, choice, pager, table, tabs
 from sfumato.interfaces.web.tasks import by_the_clock
 
@@ -120,6 +120,41 @@ def _cell(value: str | None, *, changed: bool) -> None:
             text("missing", "span", "soft")
         else:
             text(value)
+
+
+async def risks(stage: LookStage) -> None:
+    """How many records are at which risk, held against a threshold that is entered here."""
+    with element("div", "row", "controls"):
+        _share(stage, "threshold", "risk that a record may have, %")
+        _share(stage, "fraction", "share of the population in the file, %")
+    blocks = await stage.ask(
+        "look_risks",
+        threshold=stage.threshold / 100,
+        fraction=stage.fraction / 100 or None,
+    )
+    draw_blocks(blocks)
+
+
+def _share(stage: LookStage, name: str, words: str) -> None:
+    """A field for a share in percent; 0: not known."""
+    value = getattr(stage, name)
+
+    def typed(event: Any) -> None:
+        entered = str(event.args).strip() or "0"
+        try:
+            share = float(entered)
+        except ValueError:
+            share = -1.0
+        if not 0 <= share <= 100 or (name == "threshold" and not share):
+            stage.page.say(f"Enter a number up to 100: {words}.")
+            return
+        stage.change_view(**{name: share})
+
+    with element("label", "typed"):
+        text(words, "span", "soft", "small")
+        shown = f"{value:.10g}" if value else ""
+        about = {"type": "number", "step": "any", "min": 0, "max": 100, "^value": shown}
+        element("input", "input", key=name, **about).on("change", typed, js_handler=VALUE)
 
 
 async def attacks(stage: LookStage) -> None:

@@ -70,6 +70,7 @@ STAGES = (
             ("Pairs", "look_pair"),
             ("Rows", "look_rows"),
             ("Classes", "look_classes"),
+            ("Risks", "look_risks"),
             ("Combinations", "look_combinations"),
             ("Attacks", "look_attacks"),
             ("Utility", "measure"),

@@ -70,6 +70,7 @@ TASKS: dict[str, Task] = {
     "attack": Task("look:attack", "long", recipe=False),
     "look_attacks": Task("look:look_attacks", recipe=False),
     "look_combinations": Task("look_figures:look_combinations", recipe=False),
+    "look_risks": Task("risk_figures:look_risks", recipe=False),
     "look_summary": Task("look_figures:look_summary", recipe=False),
     "look_contract": Task("look:look_contract", recipe=False),
     "measure": Task("look:measure", "long", recipe=False),

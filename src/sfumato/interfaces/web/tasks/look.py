@@ -209,7 +209,7 @@ def look_pair(bench: Bench, progress: Progress, *, of: int, first: str, second: 
         series = Series(part, tuple(points), "dot")
         words = f"{first} and {second} {part}: the larger a square, the more records"
         blocks += [
-            Heading(part.capitalize()),
+            Heading(part.capitalize(), 1),
             ChartBlock(f"{first} {second} {part}", "map", x, y, (series,), words),
         ]
     return blocks
@@ -367,7 +367,7 @@ def look_classes(bench: Bench, progress: Progress, *, of: int) -> list[Block]:
         risks.append((plain_name(was.name), Share(was.value), Share(now_is.value), was.meaning))
     if risks:
         header = ("risk", "before", "after", "meaning")
-        return [*blocks, Heading("Risks that follow"), TableBlock(header, tuple(risks))]
+        return [*blocks, Heading("Risks that follow", 1), TableBlock(header, tuple(risks))]
     synthetic = "The rows are synthetic: class sizes say nothing about the risk of a person."
     return [*blocks, Paragraph(synthetic)]
 
@@ -375,13 +375,13 @@ def look_classes(bench: Bench, progress: Progress, *, of: int) -> list[Block]:
 def look_contract(bench: Bench, progress: Progress, *, of: int) -> list[Block]:
     """What was promised, limited and agreed, and whether it holds; what happened to columns."""
     release = release_of(bench, of)
-    blocks: list[Block] = [Heading("Promises")]
+    blocks: list[Block] = [Heading("Promises", 1)]
     blocks += [verdict.verdict_block for verdict in release.verdicts] or [Paragraph(NO_PROMISE)]
     for title, checks, empty in (
         ("Limits", release.limits, "The recipe sets no limit."),
         ("Contract", release.contract, "Nothing was agreed on what must survive."),
     ):
-        blocks.append(Heading(title))
+        blocks.append(Heading(title, 1))
         for check in checks:
             reported = ""
             if not check.holds and not check.refuses:
@@ -395,7 +395,7 @@ def look_contract(bench: Bench, progress: Progress, *, of: int) -> list[Block]:
         counts = (change.distinct_before, change.distinct_after)
         rows.append((change.name, roles, change.action, *counts))
     header = ("column", "role", "what happened", "values before", "after")
-    return [*blocks, Heading("What happened to each column"), TableBlock(header, tuple(rows))]
+    return [*blocks, Heading("What happened to each column", 1), TableBlock(header, tuple(rows))]
 
 
 def _bin(position: int) -> str:
