@@ -223,3 +223,27 @@ def test_a_release_is_locked_replayed_and_verified(tmp_path):
     assert claims["3-anonymity in people"] == "holds"
     original = sf.read_tables(tables, recipe)
     assert sf.verify(out / "share", original=original, owner=out / "owner").holds
+
+
+def test_a_table_that_is_not_there_is_refused_before_any_step_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clinic = examples.clinic()
+    promise, step = PlacedModel(KAnonymity(2), "visits"), PlacedStep(GlobalRecoding(), "visits")
+    monkeypatch.setattr(GlobalRecoding, "plan", lambda *_: pytest.fail("a step has run"))
+    for models, steps, message in (
+        ([PlacedModel(KAnonymity(2), "visit")], [step], "meet: k_anonymity .* Did you mean"),
+        ([promise], [PlacedStep(GlobalRecoding(), "wards")], "steps: global_recoding .* There are"),
+        ([promise], [CapRows("visit", at_most=2)], "steps: cap_rows .* Did you mean 'visits'"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            sf.anonymize(clinic, models, steps, seed=1)
+
+
+@pytest.mark.parametrize("bound", [{"at_most": 0.1}, [{"at_most": 0.1}, {"at_most": 0.2}]])
+def test_a_limit_on_a_table_that_is_not_there_is_refused_with_the_recipe(bound: object) -> None:
+    bounds = bound if isinstance(bound, list) else [bound]
+    spec = [{"columns": ["cost"], "table": "vists", **entry} for entry in bounds]
+    document = {"tables": TABLES, "meet": MEET, "steps": STEPS, "limits": {"means": spec}}
+    with pytest.raises(RecipeError, match="limits: means names a table 'vists'"):
+        recipe_files.any_from_dict(document)

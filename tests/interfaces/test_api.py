@@ -203,7 +203,7 @@ def test_a_table_that_is_not_there_is_refused_when_the_recipe_is_read(
     (tmp_path / "recipe.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(
         sf.errors.RecipeError,
-        match=r"names a table 'vsits', which the recipe lacks. Did you mean 'visits'",
+        match=r"names a table 'vsits', which does not exist. Did you mean 'visits'",
     ):
         sf.run(None, tmp_path / "recipe.yaml")
 

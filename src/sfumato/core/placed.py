@@ -15,7 +15,7 @@ classes because promises, steps and metrics answer to three contracts. What they
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -23,13 +23,20 @@ import numpy as np
 from sfumato.core.classes import count_rows
 from sfumato.core.data import SupportsTables
 from sfumato.core.fields import Document, Fields
+from sfumato.core.limits import limits_of
 from sfumato.core.metric import Measure, Utility
 from sfumato.core.model import Facts, Model, Verdict
 from sfumato.core.parameters import plain_data, values_of
 from sfumato.core.shape import Shape
 from sfumato.core.step import Plan, Preserved, Step
 from sfumato.core.words import count_of, inflect, join_words
-from sfumato.errors import ParameterError, SchemaError, SfumatoError, Unsatisfiable
+from sfumato.errors import (
+    ParameterError,
+    SchemaError,
+    SfumatoError,
+    Unsatisfiable,
+    did_you_mean,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -463,3 +470,25 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "utility": ("table",),
 }
 """What a recipe writes beside the fields of a placed method."""
+
+
+def table_problems(
+    sections: Mapping[str, Iterable[object]], limits: Fields, table_names: Collection[str]
+) -> list[str]:
+    """What in a recipe names a table that is not there: methods, by their section, and limits."""
+    named_tables = []
+    for section, methods in sections.items():
+        for method in methods:
+            # A bound of the contract is about the table of its metric.
+            method = getattr(method, "metric", method)
+            named_tables.append((section, method, getattr(method, "table", None)))
+    for limit in limits_of(limits):
+        named_tables.append(("limits", limit, limit.parameters.get("table")))
+    problems = []
+    for section, named, table in named_tables:
+        if isinstance(table, str) and table not in table_names:
+            problems.append(
+                f"{section}: {named.name} names a table {table!r}, which does not "
+                f"exist.{did_you_mean(table, table_names)}"
+            )
+    return problems

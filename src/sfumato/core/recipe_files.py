@@ -32,7 +32,7 @@ from sfumato.core.acceptance import (
 )
 from sfumato.core.fields import Document, Fields
 from sfumato.core.limits import BOUNDS, limits_of, plain_limits, written_limits
-from sfumato.core.placed import PlacedStep
+from sfumato.core.placed import PlacedStep, table_problems
 from sfumato.core.publication import Publication, read_publication
 from sfumato.core.recipe import PROPOSERS, VERSION, Agreement, Recipe, TableDescription
 from sfumato.core.relations import Link, links_of, with_keys
@@ -199,8 +199,11 @@ def any_from_dict(document: object, *, base: Path | str = ".", name: str = "the 
         accept = problems.collect(read_acceptances, document["accept"]) or ()
         if not problems:  # else columns or steps may be lacking, and would be reported again
             problems += acceptance_problems(accept, tables[DATA].schema, steps)
+    # Limits that say something wrong are reported, and cannot be looked into.
     if shape in SEVERAL_TABLES and tables:
-        problems += _unknown_tables(document, tables)
+        understood_limits = {} if problems else limits
+        sections = {"meet": meet, "steps": steps, "contract": contract}
+        problems += table_problems(sections, understood_limits, tables)
     proposer = document.get("proposed_from")
     if proposer is not None and proposer not in PROPOSERS:
         problems += [
@@ -228,22 +231,6 @@ def any_from_dict(document: object, *, base: Path | str = ".", name: str = "the 
         file=first_table.file,
         publication=publication,
     )
-
-
-def _unknown_tables(document: Fields, tables: Iterable[str]) -> list[str]:
-    """Methods with ``table:`` that name a table which the recipe does not describe."""
-    table_names, problems = list(tables), []
-    for section in ("meet", "steps", "contract"):
-        members = document.get(section)
-        for member in members if isinstance(members, list) else []:
-            for name, fields in member.items() if isinstance(member, Mapping) else ():
-                table = fields.get("table") if isinstance(fields, Mapping) else None
-                if isinstance(table, str) and table not in table_names:
-                    problems.append(
-                        f"{section}: {name} names a table {table!r}, which the recipe "
-                        f"lacks.{did_you_mean(table, table_names)}"
-                    )
-    return problems
 
 
 def _schema(problems: _Problems, columns: object, base: Path | str) -> Schema:

@@ -15,7 +15,9 @@ from sfumato.core.acceptance import acceptance_problems
 from sfumato.core.data import Context, Data
 from sfumato.core.evidence import population_counts, population_path
 from sfumato.core.files import MEGABYTE, require_plain
+from sfumato.core.placed import table_problems
 from sfumato.core.population import each_person
+from sfumato.core.shape import SEVERAL_TABLES
 from sfumato.core.table import Table
 from sfumato.data.table.read import read_table
 from sfumato.errors import ParameterError, ReleaseRefused
@@ -134,6 +136,9 @@ def require_sense(data: Data, recipe: Recipe, context: Context) -> None:
         raise ParameterError(
             "steps is empty; name a step, for example global_recoding: {budget: 0.02}"
         )
+    if data.shape in SEVERAL_TABLES:
+        sections = {"meet": recipe.meet, "steps": recipe.steps, "contract": recipe.contract}
+        problems = table_problems(sections, recipe.limits, data.schemas)
     if recipe.accept:
         problems = acceptance_problems(recipe.accept, recipe.schema, recipe.steps)
     if problems:
