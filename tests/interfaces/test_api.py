@@ -141,7 +141,7 @@ def refusal(
 OF_TABLES = {
     "run": ("population", "engine", "table", "into", "into-table", "register"),
     "assess": ("population", "engine", "table", "quasi", "record", "threshold"),
-    "check": ("population", "engine", "table"),
+    "check": ("population", "engine", "table", "generalisation-of"),
 }
 VALUES = {"record": "1", "threshold": "0.1"}
 

@@ -250,7 +250,7 @@ FORGED = {
 @pytest.mark.parametrize("forged", FORGED)
 def test_a_certificate_with_other_parameters_fails(table, tmp_path, forged):
     from sfumato.release.recipe_checks import limits_kept
-    from sfumato.release.replay import Original
+    from sfumato.release.replay import original_beside
     from sfumato.release.shared_folder import SharedFolder
 
     recipe = with_limits("{interval_disclosure: {kind: deviation, at_most: 0.99}}")
@@ -261,11 +261,11 @@ def test_a_certificate_with_other_parameters_fails(table, tmp_path, forged):
         "shape": "table",
     }
     shared = SharedFolder(tmp_path, certificate)
-    assert [claim.status for claim in limits_kept(certificate, shared, Original(shared))] == [
+    assert [claim.status for claim in limits_kept(certificate, shared, original_beside(shared))] == [
         "needs original"
     ]
     FORGED[forged](certificate)
-    assert [claim.status for claim in limits_kept(certificate, shared, Original(shared))] == [
+    assert [claim.status for claim in limits_kept(certificate, shared, original_beside(shared))] == [
         "fails"
     ]
 

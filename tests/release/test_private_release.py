@@ -16,7 +16,7 @@ from sfumato.methods.steps.synthesis import mst
 from sfumato.methods.steps.synthesis.noisy_counts import PrivateTable
 from sfumato.release import promise_checks
 from sfumato.release.manifest import Claim
-from sfumato.release.replay import Original
+from sfumato.release.replay import original_beside
 from sfumato.release.shared_folder import SharedFolder
 from tests.oracles.private_synthesis import WholeTable
 from tests.release.test_epsilon_certification import share_of
@@ -86,7 +86,7 @@ def test_who_claims_a_smaller_epsilon_is_found_out(tmp_path):
 
     def epsilon() -> Claim:
         shared = SharedFolder(tmp_path / "out" / "share", told)
-        return promise_checks.epsilon(told, shared, Original(shared))
+        return promise_checks.epsilon(told, shared, original_beside(shared))
 
     assert epsilon().status == "needs original"
     told["differential_privacy"]["epsilon"] = 1.0

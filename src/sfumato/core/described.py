@@ -34,6 +34,7 @@ TABLE_OPTIONS = frozenset(
             "sample",
             "align",
             "control",
+            "generalisation_of",
         ),
     }
 )

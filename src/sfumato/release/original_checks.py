@@ -11,39 +11,31 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.acceptance import accepted_pairs, read_acceptances
 from sfumato.core.attack import USUAL_RATE
 from sfumato.core.fields import Document, Fields
-from sfumato.core.shape import Shape
 from sfumato.core.words import join_words
 from sfumato.methods.formulas.dependence_search import LOOKED_FOR
 from sfumato.release.certificate_words import promise_title, without_words
-from sfumato.release.documents import (
-    ReleaseSummary,
-    commitment,
-    data_certificate,
-    measured_utility,
-    plain_json,
-    versions,
-)
-from sfumato.release.documents import certificate as table_certificate
+from sfumato.release.documents import commitment, measured_utility, plain_json, versions
 from sfumato.release.implied import not_accepted
 from sfumato.release.limit_checks import about_all_releases
 from sfumato.release.manifest import Claim, agree
 from sfumato.release.public_recipe import fields_of, name_of
-from sfumato.release.read_back import as_it_stands
 from sfumato.release.recipe_checks import NEEDS_BOTH, first_names
-from sfumato.release.replay import GIVE_ORIGINAL, NEEDS_REGISTER, UnreadableLock, in_parts
-from sfumato.release.table_sections import sections
+from sfumato.release.replay import (
+    GIVE_ORIGINAL,
+    NEEDS_REGISTER,
+    Original,
+    TableOriginal,
+    UnreadableLock,
+    in_parts,
+)
 from sfumato.release.verification import AGAINST_ORIGINAL
 
 if TYPE_CHECKING:
     from sfumato.release.attack_report import AttackReport
-    from sfumato.release.replay import Original
     from sfumato.release.shared_folder import SharedFolder
 
-MADE_AGAIN = (
-    "rows are the recoded original",
-    "rows are those drawn from the original",
-    "people are the recoded original",
-)
+DRAWN_AGAIN = "rows are those drawn from the original"
+MADE_AGAIN = (TableOriginal.made_again, DRAWN_AGAIN, Original.made_again)
 """What it is called that recipe and seed give what was released again."""
 
 
@@ -69,11 +61,9 @@ def input_committed(certificate: Fields, shared: SharedFolder, original: Origina
 
 def made_from_original(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:
     """Recipe and seed make what was released of the original again."""
-    name = MADE_AGAIN[0]
+    name = original.made_again
     if "synthetic" in certificate:
-        name = MADE_AGAIN[1]
-    elif shared.shape is not Shape.TABLE:
-        name = MADE_AGAIN[2]
+        name = DRAWN_AGAIN
     return Claim(name, original.replayed.status, original.replayed.detail)
 
 
@@ -187,7 +177,7 @@ def fields_against_original(certificate: Fields, shared: SharedFolder, original:
     if not original.replayed.same:
         open_sections = [section for section in certificate if section not in RECOMPUTED]
         return Claim(name, "needs original", f"{NEEDS_BOTH}: {join_words(open_sections)}")
-    fields = _certificate_again(certificate, shared, original)
+    fields = _certificate_again(certificate, original)
     compared = [
         section
         for section in {**certificate, **fields}
@@ -204,19 +194,10 @@ def fields_against_original(certificate: Fields, shared: SharedFolder, original:
     return Claim(name, "holds", f"{join_words(compared)} equal those of the repeated release")
 
 
-def _certificate_again(certificate: Fields, shared: SharedFolder, original: Original) -> Document:
+def _certificate_again(certificate: Fields, original: Original) -> Document:
     """The certificate of the release made again, without what is sealed or tried again apart."""
     release, salt = original.replayed.release, (original.lock or {})["salt"]
-    if shared.shape is Shape.TABLE:
-        if not in_parts(certificate):
-            release = as_it_stands(release, shared.released, certificate["data"])
-        summary = ReleaseSummary.for_certificate(release)
-        input_digest = original.data.input_digest()
-        fields = table_certificate(
-            release, summary=summary, data_file={}, salt=salt, input_digest=input_digest
-        )
-    else:
-        fields = data_certificate(release, tables=sections(certificate), salt=salt)
+    fields = original.certificate_of(release, salt)
     if certificate.get("utility"):  # a measure may be left out, which says less
         measures = plain_json(measured_utility(release, certificate["utility"]))
         fields["utility"] = {name: measures.get(name) for name in certificate["utility"]}

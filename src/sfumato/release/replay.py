@@ -11,7 +11,7 @@ import json
 import secrets
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
@@ -33,10 +33,12 @@ from sfumato.data.table.read import read_written
 from sfumato.data.table.write import write_table
 from sfumato.errors import SfumatoError, UnreadableInput
 from sfumato.release.data_files import write_tables
-from sfumato.release.documents import is_locked, versions
+from sfumato.release.documents import ReleaseSummary, data_certificate, is_locked, versions
+from sfumato.release.documents import certificate as table_certificate
 from sfumato.release.limit_checks import about_all_releases
 from sfumato.release.make import make_release
 from sfumato.release.manifest import Status
+from sfumato.release.read_back import as_it_stands
 from sfumato.release.release import Release
 from sfumato.release.table_release import TableRelease
 from sfumato.release.table_sections import sections
@@ -90,11 +92,14 @@ class Replayed:
 
 class Original:
     """What is at hand besides the shared folder: the original data, the owner's folder, and a key
-    that is trusted.
+    that is trusted; and how a release of such data is made again and compared.
 
     Of a folder of outputs the owner's folder is that of the session; of a study the original is the
-    study.
+    study. :class:`TableOriginal` is that of one table; :func:`original_beside` knows which.
     """
+
+    made_again: ClassVar[str] = "people are the recoded original"
+    """What it is called that recipe and seed give what was released again."""
 
     def __init__(
         self,
@@ -118,14 +123,86 @@ class Original:
     @functools.cached_property
     def as_judged(self) -> Any:
         """The original as promises compare with it; None where it is not at hand."""
-        if self.data is None or self.shared.shape is not Shape.TABLE:
-            return self.data
-        return _table_as_judged(self.shared, self.data, self.owner)
+        return self.data
 
     @functools.cached_property
     def replayed(self) -> Replayed:
         """The release made again; one that this process has made is compared as it is."""
         return _replay(self)
+
+    def data_of_run(self) -> Any:
+        """The original with everything that the steps saw."""
+        return self.data
+
+    def make_again(self, recipe: Recipe, lock: Fields) -> Release:
+        """The release that recipe and seed make of the original."""
+        return _make_people_again(self.shared.certificate, self.data, recipe, lock)
+
+    def compare(self, release: Any) -> Replayed:
+        """Whether a release is the one that stands."""
+        is_equal, words = _compare_files(release, self.shared.certificate)
+        return Replayed("holds" if is_equal else "fails", words, release)
+
+    def certificate_of(self, release: Any, salt: str) -> Document:
+        """The certificate that a release made again would get."""
+        tables = sections(self.shared.certificate)
+        return data_certificate(release, tables=tables, salt=salt)
+
+
+class TableOriginal(Original):
+    """What is at hand besides a released table, in memory or in parts."""
+
+    made_again = "rows are the recoded original"
+
+    @functools.cached_property
+    def as_judged(self) -> Any:
+        """The original as promises compare with it; None where it is not at hand."""
+        if self.data is None:
+            return None
+        return _table_as_judged(self.shared, self.data, self.owner)
+
+    def data_of_run(self) -> Any:
+        """The original, and the column of policies that only its owner has."""
+        return with_policies(self.data, self.owner)
+
+    def make_again(self, recipe: Recipe, lock: Fields) -> Release:
+        """The release that recipe and seed make of the table."""
+        data = self.data_of_run()
+        return make_table_again(self.shared.certificate, data, recipe, lock, self.inputs)
+
+    def compare(self, release: Any) -> Replayed:
+        """Whether a release has the rows that stand, and in their order."""
+        released, certificate = self.shared.released, self.shared.certificate
+        if not is_same(release, released, certificate):
+            words = "the recipe produces other rows than were released"
+            return Replayed("fails", words, release)
+        words = "produced again from recipe and seed, row for row"
+        in_order = _is_in_order(release, released, certificate)
+        return Replayed("holds", words, release, in_order)
+
+    def certificate_of(self, release: Any, salt: str) -> Document:
+        """The certificate that a release made again would get."""
+        if not in_parts(self.shared.certificate):
+            data_section = self.shared.certificate["data"]
+            release = as_it_stands(release, self.shared.released, data_section)
+        summary = ReleaseSummary.for_certificate(release)
+        input_digest = self.data.input_digest()
+        return table_certificate(
+            release, summary=summary, data_file={}, salt=salt, input_digest=input_digest
+        )
+
+
+def original_beside(
+    shared: SharedFolder,
+    data: Any = None,
+    trusted_key: Path | None = None,
+    inputs: ReplayInputs = ReplayInputs(),
+) -> Original:
+    """What is at hand besides a shared folder."""
+    kind = Original
+    if shared.certificate["shape"] == Shape.TABLE:
+        kind = TableOriginal
+    return kind(shared, data, trusted_key, inputs)
 
 
 # Making a release again.
@@ -244,12 +321,6 @@ def _replay(original: Original) -> Replayed:
         return Replayed(
             "needs original", "give --population with the second table it was made with"
         )
-    is_table = shared.shape is Shape.TABLE
-    # the steps saw this column too, and only the owner has it
-    if is_table:
-        data = with_policies(original.data, inputs.owner)
-    else:
-        data = original.data
     try:
         recipe, seed = recipes.any_from_dict(lock["recipe"]), Seed.of(lock["seed"])
         if recipe.shape is not shared.shape:
@@ -258,31 +329,18 @@ def _replay(original: Original) -> Replayed:
         if (words := unseeded(recipe, seed)) is not None:
             return Replayed("needs original", words)
         # what this process made need not be made twice, but only if the lock is about it
-        own_release = _made_here(inputs.release, data, lock)
-        if own_release is not None:
-            release: Any = own_release
-        elif is_table:
-            release = make_table_again(shared.certificate, data, recipe, lock, inputs)
-        else:
-            release = _make_people_again(shared.certificate, data, recipe, lock)
-        in_order = True
-        if is_table:
-            is_equal = is_same(release, shared.released, shared.certificate)
-            words = "produced again from recipe and seed, row for row"
-            if not is_equal:
-                words = "the recipe produces other rows than were released"
-            else:
-                in_order = _is_in_order(release, shared.released, shared.certificate)
-        else:
-            is_equal, words = _compare_files(release, shared.certificate)
+        own_release = _made_here(inputs.release, original.data_of_run(), lock)
+        if own_release is None:
+            return original.compare(original.make_again(recipe, lock))
+        replayed = original.compare(own_release)
     # an edited or foreign lock: no error, the claim fails
     except KeyError:
         return Replayed("fails", "the lock lacks what is needed to repeat the release")
     except SfumatoError as error:
         return Replayed("fails", f"the release cannot be repeated: {error}")
-    if is_equal and own_release is not None:
-        words = MADE_HERE
-    return Replayed("holds" if is_equal else "fails", words, release, in_order)
+    if replayed.same:
+        return dataclasses.replace(replayed, detail=MADE_HERE)
+    return replayed
 
 
 def _made_here(release: TableRelease | None, original: Any, lock: Fields) -> TableRelease | None:

@@ -12,12 +12,19 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core import registry
 from sfumato.core.fields import Fields
-from sfumato.core.shape import Shape
+from sfumato.core.shape import Shape, is_shape
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.release.certificate_files import read_certificate
 from sfumato.release.manifest import Claim
-from sfumato.release.replay import Original, ReplayInputs, UnreadableLock, as_released
+from sfumato.release.replay import (
+    Original,
+    ReplayInputs,
+    UnreadableLock,
+    as_released,
+    original_beside,
+)
 from sfumato.release.shared_folder import SharedFolder, UnreadableData, UnreadableRecipe
 from sfumato.release.table_sections import sections
 from sfumato.release.verification import Verification
@@ -48,10 +55,10 @@ def verify(
     """
     certificate = read_certificate(folder)
     shape = certificate["shape"]
-    if population is not None and shape != Shape.TABLE:
-        raise ParameterError(
-            f"population is for tables, but {folder} holds a release of shape {shape}; leave it out"
-        )
+    if population is not None and not is_shape(shape):
+        raise ParameterError(f"population is for tables, but {folder} holds none; leave it out")
+    if is_shape(shape):
+        registry.data_class(Shape(shape)).require_options({"population": population})
     if takes_original(shape) and original is not None:
         if original.shape != shape:
             raise ParameterError(
@@ -61,7 +68,8 @@ def verify(
         # an engine counts otherwise than memory does: compare like with like
         original = as_released(certificate, original)
     shared = SharedFolder(folder, certificate)
-    inputs = Original(shared, original, trusted_key, ReplayInputs(owner, population, release))
+    replay_inputs = ReplayInputs(owner, population, release)
+    inputs = original_beside(shared, original, trusted_key, replay_inputs)
     if takes_original(shape) and sections(certificate):
         # What leads out of the folder, or is no file, is refused before anything is read.
         shared.files  # noqa: B018

@@ -105,7 +105,8 @@ def check(
     if data is None:
         raise ParameterError("name the released table: sfumato check visits.csv -r visits.yaml")
     recipe = recipes.load_any(files.recipe)
-    require_options(recipe.shape, **vars(source))
+    comparison = files.generalisation_of
+    require_options(recipe.shape, **vars(source), generalisation_of=comparison)
     released = read_to_check(
         data,
         recipe,
@@ -143,10 +144,6 @@ def _show_generalisation(released: Any, recipe: Recipe, files: CheckFiles) -> No
     from sfumato.release.check import FilesToCheck, check_released
     from sfumato.release.generalisation import judge_generalisation
 
-    if recipe.shape is not Shape.TABLE:
-        raise ParameterError(
-            "--generalisation-of compares single tables; leave it out for other data"
-        )
     original: Any = open_data(str(files.generalisation_of), quiet=True, recipe=recipe)
     purpose = "judging a generalisation"
     crowds = [model.crowd for model in recipe.meet if model.crowd is not None]
