@@ -261,13 +261,13 @@ def test_a_certificate_with_other_parameters_fails(table, tmp_path, forged):
         "shape": "table",
     }
     shared = SharedFolder(tmp_path, certificate)
-    assert [claim.status for claim in limits_kept(certificate, shared, original_beside(shared))] == [
-        "needs original"
-    ]
+    assert [
+        claim.status for claim in limits_kept(certificate, shared, original_beside(shared))
+    ] == ["needs original"]
     FORGED[forged](certificate)
-    assert [claim.status for claim in limits_kept(certificate, shared, original_beside(shared))] == [
-        "fails"
-    ]
+    assert [
+        claim.status for claim in limits_kept(certificate, shared, original_beside(shared))
+    ] == ["fails"]
 
 
 # The forms of limits, at random.

@@ -302,7 +302,7 @@ _YAML_WORDS = ("y", "n", "yes", "no", "on", "off", "true", "false", "null")
 """Words that YAML does not take for text."""
 
 
-class Members(Mapping[str, Any]):
+class Members(Fields):
     """Classes by the name they have in a recipe; what there is is known at once, a class is
     imported when it is asked for.
 

@@ -473,22 +473,22 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 
 
 def table_problems(
-    sections: Mapping[str, Iterable[object]], limits: Fields, table_names: Collection[str]
+    sections: Mapping[str, Iterable[Model | Step | Utility]],
+    limits: Fields,
+    table_names: Collection[str],
 ) -> list[str]:
     """What in a recipe names a table that is not there: methods, by their section, and limits."""
-    named_tables = []
+    named_tables: list[tuple[str, str, object]] = []
     for section, methods in sections.items():
         for method in methods:
-            # A bound of the contract is about the table of its metric.
-            method = getattr(method, "metric", method)
-            named_tables.append((section, method, getattr(method, "table", None)))
+            named_tables.append((section, method.name, getattr(method, "table", None)))
     for limit in limits_of(limits):
-        named_tables.append(("limits", limit, limit.parameters.get("table")))
+        named_tables.append(("limits", limit.name, limit.parameters.get("table")))
     problems = []
-    for section, named, table in named_tables:
+    for section, name, table in named_tables:
         if isinstance(table, str) and table not in table_names:
             problems.append(
-                f"{section}: {named.name} names a table {table!r}, which does not "
+                f"{section}: {name} names a table {table!r}, which does not "
                 f"exist.{did_you_mean(table, table_names)}"
             )
     return problems

@@ -18,7 +18,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -202,7 +202,8 @@ def any_from_dict(document: object, *, base: Path | str = ".", name: str = "the 
     # Limits that say something wrong are reported, and cannot be looked into.
     if shape in SEVERAL_TABLES and tables:
         understood_limits = {} if problems else limits
-        sections = {"meet": meet, "steps": steps, "contract": contract}
+        metrics = [bound.metric for bound in contract]
+        sections = {"meet": meet, "steps": steps, "contract": metrics}
         problems += table_problems(sections, understood_limits, tables)
     proposer = document.get("proposed_from")
     if proposer is not None and proposer not in PROPOSERS:

@@ -674,7 +674,7 @@ def describe(cls: type) -> Document:
     }
     if Step in cls.__mro__:
         # Which kind of search each algorithm of a step is.
-        kinds: Mapping[str, Any] = cls.search_kinds  # type: ignore[attr-defined]
+        kinds: Fields = cls.search_kinds  # type: ignore[attr-defined]
         if kinds:
             return {**plain, "search": {name: kind.words for name, kind in kinds.items()}}
     if Model not in cls.__mro__:

@@ -13,6 +13,7 @@ from sfumato.core.acceptance import read_acceptances
 from sfumato.core.arguments import as_tuple
 from sfumato.core.data import Context, Data, Pair, is_data
 from sfumato.core.evidence import judge_all
+from sfumato.core.fields import Document, Fields
 from sfumato.core.metric import Utility
 from sfumato.core.model import Model, Verdict
 from sfumato.core.options import CommandOption
@@ -100,13 +101,13 @@ Roles = Mapping[str, str | Sequence[str]]
 SeedLike = int | str | Seed | None
 """A seed, a number or a hexadecimal text; None draws one."""
 
-ModelLike = Model | str | Mapping[str, Any]
+ModelLike = Model | str | Fields
 """A promise: an object, the short form of the command line, or as in a recipe."""
 
-StepLike = Step | str | Mapping[str, Any]
+StepLike = Step | str | Fields
 """A step: an object, its name, or as in a recipe."""
 
-MetricLike = Utility | str | Mapping[str, Any]
+MetricLike = Utility | str | Fields
 """A metric, its name, or its name with parameters, as in a recipe."""
 
 Made = Any
@@ -378,7 +379,7 @@ class AnonymizeOptions(MakeOptions):
 
     population: Table | None = None
     contract: Agreement | Sequence[Agreement] = ()
-    accept: Mapping[str, Any] | None = None
+    accept: Fields | None = None
     publish: Mapping[str, str] | None = None
     seconds: float | None = None
     progress: Progress = silent
@@ -421,7 +422,7 @@ def anonymize(
     """
     promises = _models(meet, dataset)
     methods = None if steps is None else _steps(steps, dataset)
-    parts: dict[str, Any] = {"meet": promises, "limits": dict(limits or {})}
+    parts: Document = {"meet": promises, "limits": dict(limits or {})}
     parts["contract"] = as_tuple(options.contract)
     parts["accept"] = read_acceptances(options.accept)
     if options.publish is not None:

@@ -60,7 +60,7 @@ off.
 # Numbers as Java writes them: 5, 0.2, 1.0E-4.
 _NUMBER = r"(\d+(?:\.\d+)?(?:E-?\d+)?)"
 _OF = r" for attribute '(.*)'"
-_Model = Callable[..., dict[str, Any]]
+_Model = Callable[..., Document]
 CRITERIA: dict[str, _Model] = {
     rf"{_NUMBER}-anonymity": lambda k: {"k_anonymity": {"k": _whole(k)}},
     rf"distinct-{_NUMBER}-diversity{_OF}": lambda n, of: {

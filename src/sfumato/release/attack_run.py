@@ -58,7 +58,7 @@ has it compiled.
 OUT_OF_TURN = "the time budget ran out before its turn; allow more seconds"
 
 
-AttackLike = Attack | str | Mapping[str, Any]
+AttackLike = Attack | str | Fields
 """An attack, its name, or its name with parameters, as in a recipe."""
 
 

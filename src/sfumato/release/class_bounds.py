@@ -14,6 +14,7 @@ from sfumato.core import registry
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, Paragraph, TableBlock
 from sfumato.core.evidence import gather
+from sfumato.core.fields import Document
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.table import Table
 from sfumato.core.words import count_of, join_words
@@ -41,7 +42,7 @@ class ClassBounds(Reportable):
     records: int
     bounds: tuple[ClassBound, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """Plain data."""
         rows = []
         for bound in self.bounds:

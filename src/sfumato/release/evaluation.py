@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -13,6 +13,7 @@ from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, Paragraph, TableBlock
 from sfumato.core.chart_drawing import plot_chart
 from sfumato.core.choices import required_fields
+from sfumato.core.fields import Document, Fields
 from sfumato.core.metric import Measure, Utility
 from sfumato.core.pair import TablePair
 from sfumato.core.shape import Shape
@@ -75,7 +76,7 @@ class Evaluation(Reportable):
             f"{name!r} was not measured.{did_you_mean(name, [m.name for m in self.measures])}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The evaluation as plain data, without anything per record."""
         return {
             "name": self.name,
@@ -186,7 +187,7 @@ def quick_metrics() -> tuple[Utility, ...]:
 
 def evaluate(
     pair: TablePair | Pair,
-    metrics: Sequence[Utility | str | Mapping[str, Any]] | None = None,
+    metrics: Sequence[Utility | str | Fields] | None = None,
     *,
     per_record: bool = True,
 ) -> Evaluation:

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, Heading, ListBlock, Paragraph, VerdictBlock
@@ -26,7 +26,7 @@ from sfumato.release.report.person_pages import describe_steps
 if TYPE_CHECKING:
     from sfumato.release.release import Release
 
-StepRecord = Mapping[str, Any]
+StepRecord = Fields
 """What a certificate or the owner's record says of a step."""
 
 

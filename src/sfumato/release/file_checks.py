@@ -5,10 +5,11 @@ whatever they hold.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sfumato.core.fields import Fields
 from sfumato.data.table.read import holds_more
 from sfumato.errors import UnreadableInput
 from sfumato.release.documents import versions
@@ -28,8 +29,6 @@ from sfumato.release.verifier_file import VERIFIER, read_verifier
 if TYPE_CHECKING:
     from sfumato.release.replay import Original
     from sfumato.release.shared_folder import SharedFolder
-
-Fields = Mapping[str, Any]
 
 
 def certificate_unedited(certificate: Fields, shared: SharedFolder, original: Original) -> Claim:

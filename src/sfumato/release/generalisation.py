@@ -7,13 +7,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
 
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, TableBlock, VerdictBlock
+from sfumato.core.fields import Document
 from sfumato.core.hierarchy import Ladder, bind_column
 from sfumato.core.words import count_of, inflect, join_words, number
 
@@ -69,7 +70,7 @@ class Generalisation(Reportable):
         """The steps, each divided by the height of its hierarchy."""
         return sum(level / max(1, self.heights[name]) for name, level in self.levels.items())
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The answer as plain data."""
         return {
             "holds": None if self.unknown else bool(self),

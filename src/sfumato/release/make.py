@@ -137,7 +137,8 @@ def require_sense(data: Data, recipe: Recipe, context: Context) -> None:
             "steps is empty; name a step, for example global_recoding: {budget: 0.02}"
         )
     if data.shape in SEVERAL_TABLES:
-        sections = {"meet": recipe.meet, "steps": recipe.steps, "contract": recipe.contract}
+        metrics = [bound.metric for bound in recipe.contract]
+        sections = {"meet": recipe.meet, "steps": recipe.steps, "contract": metrics}
         problems = table_problems(sections, recipe.limits, data.schemas)
     if recipe.accept:
         problems = acceptance_problems(recipe.accept, recipe.schema, recipe.steps)

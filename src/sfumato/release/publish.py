@@ -6,17 +6,18 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
 
 from sfumato.core import environment
 from sfumato.core.exchange import in_place
+from sfumato.core.fields import Document, Fields
 from sfumato.core.portable import PRIVATE_FOLDER
 from sfumato.core.table import NOBODY
 from sfumato.core.threads import meanwhile
@@ -70,7 +71,7 @@ def publish(
     """
     target = target_in(options.into, options.into_table, force=force)
     require_kept(release)
-    beside: AbstractContextManager[dict[str, Any]] = contextlib.nullcontext({})
+    beside: AbstractContextManager[Document] = contextlib.nullcontext({})
     if target is not None:
         release.original.require_options({"into": target})
         beside = stored(cast("TableRelease", release), target)
@@ -179,7 +180,7 @@ def write_table_files(
     *,
     format: str | None,  # noqa: A002
     defuse: bool,
-    table: Mapping[str, Any],
+    table: Fields,
 ) -> WrittenFiles:
     """Write the released table, the lock and the alignment; ``table`` is what a certificate says of
     a table of a database.
@@ -228,7 +229,7 @@ def _write_and_summarize(
     format: str | None,  # noqa: A002
     *,
     defuse: bool,
-) -> tuple[TableRelease, ReleaseSummary, dict[str, Any]]:
+) -> tuple[TableRelease, ReleaseSummary, Document]:
     """Write the table while it is summarized; summarize again where the file holds something
     else.
     """
@@ -261,7 +262,7 @@ def _put_parts(
     format: str | None,  # noqa: A002
     *,
     defuse: bool,
-) -> dict[str, Any]:
+) -> Document:
     """Put the parts of a released table, which were judged as they are, into its folder."""
     if format not in (None, "parquet") or defuse:
         raise ParameterError(

@@ -14,6 +14,7 @@ from sfumato.core.blocks import Block, Paragraph, TableBlock, VerdictBlock
 from sfumato.core.chart_drawing import plot_chart
 from sfumato.core.data import StepsResult
 from sfumato.core.evidence import judge_all
+from sfumato.core.fields import Document, Fields
 from sfumato.core.options import CommandOption
 from sfumato.core.step import accounts
 from sfumato.core.words import counts_in_words, percent, plain_name
@@ -180,7 +181,7 @@ class Release(Reportable):
         )
         return dataclasses.replace(release, verdicts=judge_all(evidence, recipe.meet))
 
-    def judging_options(self) -> dict[str, Any]:
+    def judging_options(self) -> Document:
         """What models may be shown besides the original."""
         return {}
 
@@ -322,7 +323,7 @@ class Release(Reportable):
         """The files that hold what was released already; none where it is in memory."""
         return ()
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Document:
         """The release as plain data, for who calls from elsewhere: verdicts, counts, attacks,
         measures; no data values.
         """
@@ -381,9 +382,7 @@ class Release(Reportable):
             )
         return dataclasses.replace(self, attacks=self.attack(context, **keywords))
 
-    def evaluate(
-        self, metrics: Sequence[Utility | str | Mapping[str, Any]] | None = None
-    ) -> Evaluation:
+    def evaluate(self, metrics: Sequence[Utility | str | Fields] | None = None) -> Evaluation:
         """What the release is still worth; see :func:`sfumato.evaluate`."""
         return evaluate(self.pair, metrics)
 
@@ -414,7 +413,7 @@ class Release(Reportable):
 
     # One step more or less.
 
-    def then(self, *steps: Step | str | Mapping[str, Any]) -> Self:
+    def then(self, *steps: Step | str | Fields) -> Self:
         """The release with further steps after its own, run again with the same seed.
 
         A promise that does not hold yet refuses nothing here: ``holds`` says whether all do, and

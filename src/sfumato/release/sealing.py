@@ -11,10 +11,10 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from sfumato.core.blocks import Block, ChartBlock
 from sfumato.core.chart_drawing import chart_png
+from sfumato.core.fields import Document, Fields
 from sfumato.core.portable import keep_private, sync_folder
 from sfumato.release.certificate_words import with_words, without_words, words_in
 from sfumato.release.manifest import DESCRIPTIONS, FILE, PICTURES, REPORT, VERSION, manifest_of
@@ -28,13 +28,11 @@ DECISION_FILE = "decision.json"
 SEALS = ("files", "digest", "signature")
 """What a certificate says about itself."""
 
-Document = Mapping[str, Any]
-
 
 def seal(
     folder: Path,
-    body: Document,
-    record: Document,
+    body: Fields,
+    record: Fields,
     *,
     sign: Path | None,
     pictures: bool,
@@ -81,7 +79,7 @@ def seal(
     keep_private(owner)
 
 
-def seal_certificate(share: Path, fields: Document, sign: Path | None) -> dict[str, Any]:
+def seal_certificate(share: Path, fields: Fields, sign: Path | None) -> Document:
     """Write the certificate of a shared folder: with every file that lies there, its digest, and a
     signature if asked for.
     """
@@ -94,7 +92,7 @@ def seal_certificate(share: Path, fields: Document, sign: Path | None) -> dict[s
     return certificate
 
 
-def as_owner_sees(record: Document) -> dict[str, Any]:
+def as_owner_sees(record: Fields) -> Document:
     """The owner's record, with the words that were kept of its certificate."""
     return {
         **record,
@@ -102,7 +100,7 @@ def as_owner_sees(record: Document) -> dict[str, Any]:
     }
 
 
-def describe_certificate(certificate: Document) -> ReportPage:
+def describe_certificate(certificate: Fields) -> ReportPage:
     """The page for people that goes with a certificate, sealed or not: it tells all but what covers
     the page itself.
     """
@@ -128,7 +126,7 @@ def describe_pictures(charts: Mapping[str, ChartBlock]) -> str:
     return "\n\n".join(words) + "\n"
 
 
-def _unsealed(document: Document) -> dict[str, Any]:
+def _unsealed(document: Fields) -> Document:
     return {key: value for key, value in document.items() if key not in SEALS}
 
 

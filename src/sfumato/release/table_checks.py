@@ -5,14 +5,14 @@ pictures.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.core.acceptance import TEXT_ONLY, accepted_pairs
-from sfumato.core.fields import Fields
+from sfumato.core.fields import Document, Fields
 from sfumato.core.hierarchy import TOP
 from sfumato.core.schema import Kind, Missing, Role
 from sfumato.core.shape import DATA
@@ -180,7 +180,7 @@ def levels_of_plan(certificate: Fields, shared: SharedFolder, original: Original
 
     A column is not asked whose values a later step changed.
     """
-    levels = dict[str, Any]()
+    levels = Document()
     for plan in certificate["plan"]:
         # a later step may have changed the values: then the earlier level says nothing
         changed = {*plan.get("masked", ()), *plan.get("columns", ())}

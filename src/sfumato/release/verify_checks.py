@@ -8,9 +8,9 @@ its entry here, in the order in which claims are told.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable
 
+from sfumato.core.fields import Fields
 from sfumato.core.parameters import Members
 from sfumato.core.shape import is_shape
 from sfumato.release import (
@@ -26,7 +26,7 @@ from sfumato.release.manifest import Claim
 from sfumato.release.replay import Original
 from sfumato.release.shared_folder import SharedFolder
 
-Check = Callable[[Mapping[str, Any], SharedFolder, Original], Claim | Iterable[Claim] | None]
+Check = Callable[[Fields, SharedFolder, Original], Claim | Iterable[Claim] | None]
 
 DATA_FILES: tuple[Check, ...] = (
     file_checks.data_files_unedited,
@@ -125,7 +125,7 @@ WITHOUT_CHECK = {
 """Sections without a check of their own, and why."""
 
 
-def checks_for(certificate: Mapping[str, Any]) -> list[tuple[str, Check]]:
+def checks_for(certificate: Fields) -> list[tuple[str, Check]]:
     """The checks of a certificate, by the sections it has."""
     checks = [
         (section, check)

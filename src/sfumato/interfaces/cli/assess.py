@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.markup import escape
 
+from sfumato.core.fields import Document, Fields
 from sfumato.core.options import CommandOption
 from sfumato.core.source import Intake
 from sfumato.core.words import count_of, join_words
@@ -316,7 +317,7 @@ def _show_classes(dataset: Table, meet: Sequence[Any], *, json: bool) -> None:
 
 def _split_verdicts(
     assessment: Assessment | DataAssessment, questions: Sequence[AskedModel]
-) -> tuple[Assessment | DataAssessment, list[tuple[Verdict, dict[str, Any]]]]:
+) -> tuple[Assessment | DataAssessment, list[tuple[Verdict, Document]]]:
     """The assessment with the verdicts on promises, and the verdicts on models whose degree was
     left open, each with what is attained as plain data.
     """
@@ -347,7 +348,7 @@ def _split_verdicts(
     return dataclasses.replace(assessment, verdicts=tuple(promises)), attained
 
 
-def _show_attained(verdict: Verdict, fields: Mapping[str, Any]) -> None:
+def _show_attained(verdict: Verdict, fields: Fields) -> None:
     if verdict.attained is None:
         degree = "nothing"
     elif fields["attained"] is None:  # JSON knows no infinity

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
+from sfumato.core.fields import Document
 from sfumato.core.options import CommandOption
 from sfumato.core.source import Intake
 from sfumato.errors import ParameterError
@@ -88,7 +89,7 @@ def show_choice(
 
 def _choose_for_table(
     data: str, recipe: Path, risk: float | None, intake: Intake, *, quiet: bool
-) -> dict[str, Any]:
+) -> Document:
     """What a table and its recipe say about k; the records, and the people they stand for, are the
     table's own.
     """
@@ -105,7 +106,7 @@ def _choose_for_table(
         return choose_for(dataset, loaded, risk=risk, progress=on_progress).to_dict()
 
 
-def _risk_of(k: int) -> dict[str, Any]:
+def _risk_of(k: int) -> Document:
     from sfumato.methods.formulas.choice_of_k import risk_of
 
     risk = risk_of(k)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
+from sfumato.core.fields import Document
 from sfumato.core.options import (
     CommandOption,
     DeclaredOption,
@@ -24,7 +25,7 @@ LAST = ("json", "quiet")
 """Every command has these options, so the help lists them after those of its own."""
 
 
-class Keywords(dict[str, Any]):
+class Keywords(Document):
     """The options of a command that are keywords of a verb, by name, as the verb takes them."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from sfumato.core.fields import Document, Fields
 from sfumato.errors import ParameterError, UnreadableInput, did_you_mean
 from sfumato.interfaces.cli.choose_k import (
     BoundOptions,
@@ -66,7 +66,7 @@ LISTED = (
 )
 """What ``sfumato list --json`` says of a method, of all that is known."""
 
-Description = Mapping[str, Any]
+Description = Fields
 """A method as plain data: its name, meaning, fields and traits."""
 
 # ``sfumato list``: every model, step, hierarchy, risk, utility metric, objective and example by
@@ -100,7 +100,7 @@ def list_names(
             _show_list(title, [entry for entry in members if entry.get("shape") == shape])
 
 
-def _show_list(title: str, entries: list[dict[str, Any]]) -> None:
+def _show_list(title: str, entries: list[Document]) -> None:
     table = Table(
         box=None,
         pad_edge=False,
@@ -116,7 +116,7 @@ def _show_list(title: str, entries: list[dict[str, Any]]) -> None:
     out().print(table)
 
 
-def list_family(family: str) -> list[dict[str, Any]]:
+def list_family(family: str) -> list[Document]:
     """Name and meaning of everything in a family, and the shape of data it serves; hierarchies
     serve all.
     """
@@ -217,7 +217,7 @@ def explain(
         _show_method(description, headed=len(descriptions) > 1)
 
 
-def _describe(text: str) -> list[dict[str, Any]]:
+def _describe(text: str) -> list[Document]:
     """Everything that has a name, one entry a family; ``models/records_at_risk`` asks for the one
     in a family.
     """
@@ -251,7 +251,7 @@ def _describe(text: str) -> list[dict[str, Any]]:
     return descriptions
 
 
-def _members(family: str, shape: Shape) -> Mapping[str, Any]:
+def _members(family: str, shape: Shape) -> Fields:
     from sfumato.core import registry
     from sfumato.core.objective import OBJECTIVES
 
@@ -260,7 +260,7 @@ def _members(family: str, shape: Shape) -> Mapping[str, Any]:
     return registry.family(family, shape)
 
 
-def _describe_member(family: str, shape: Shape, name: str, member: Any) -> dict[str, Any]:
+def _describe_member(family: str, shape: Shape, name: str, member: Any) -> Document:
     from sfumato.core import registry
     from sfumato.core.placed import KEYS
     from sfumato.core.shape import ONE_TABLE

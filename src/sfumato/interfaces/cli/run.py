@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from rich.markup import escape
 
 from sfumato.core.blocks import Paragraph
+from sfumato.core.fields import Fields
 from sfumato.core.options import CommandOption
 from sfumato.core.portable import cannot_promise
 from sfumato.errors import ParameterError
@@ -203,9 +204,7 @@ def _load_recipe(files: RunFiles) -> Recipe:
     return recipe
 
 
-def _summary(
-    release: Release, folder: Path, tables: Iterable[Mapping[str, Any]]
-) -> dict[str, object]:
+def _summary(release: Release, folder: Path, tables: Iterable[Fields]) -> dict[str, object]:
     """The release as plain data, with the cells that a spreadsheet would run."""
     summary: dict[str, object] = {**release.summary(), "folder": str(folder)}
     runnable: dict[str, int] = {}

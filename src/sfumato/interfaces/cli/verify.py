@@ -219,7 +219,7 @@ def verify(
     Exit code 0 when every promise was checked and holds, or a key you trust (--key) vouches for it;
     1 when a claim is false; 7 when nothing is false and a promise needs the original.
     """
-    from sfumato.core.shape import Shape, is_shape
+    from sfumato.core.shape import is_shape
     from sfumato.interfaces import api
     from sfumato.release.certificate_files import read_certificate
 

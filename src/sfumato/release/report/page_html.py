@@ -9,13 +9,14 @@ import functools
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from sfumato.core.block_html import inline, render_html
 from sfumato.core.blocks import Block, Heading
+from sfumato.core.fields import Document, Fields
 from sfumato.errors import printable
 
 STYLE_SHEETS = ("tokens.css", "style.css", "dark.css")
@@ -87,20 +88,20 @@ def _style() -> str:
     return "".join((folder / name).read_text("utf-8") for name in STYLE_SHEETS)
 
 
-def as_shown(document: Mapping[str, Any]) -> dict[str, Any]:
+def as_shown(document: Fields) -> Document:
     """The document as its file would hold it, so that a page can be made again from the file alone;
     control signs spelled out.
     """
     text = json.dumps(document, ensure_ascii=False)
     # Most documents hold no control signs: then nothing need be spelled out.
     if text.isprintable() and not re.search(r"\\[ubfnrt]", text):
-        plain: dict[str, Any] = json.loads(text)
+        plain: Document = json.loads(text)
     else:
         plain = json.loads(text, object_pairs_hook=_spell_out)
     return plain
 
 
-def _spell_out(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _spell_out(pairs: list[tuple[str, Any]]) -> Document:
     return {printable(name): _spell_value(value) for name, value in pairs}
 
 
@@ -110,7 +111,7 @@ def _spell_value(value: object) -> Any:
     return printable(value) if isinstance(value, str) else value
 
 
-def as_yaml(document: Mapping[str, Any]) -> str:
+def as_yaml(document: Fields) -> str:
     """A recipe as people write it."""
     return _yaml_of(json.dumps(document))
 

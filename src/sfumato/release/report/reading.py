@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from sfumato.core.blocks import Block, Cell, CodeBlock, Heading, Paragraph, TableBlock
+from sfumato.core.fields import Fields
 
 SUPPRESSED = "suppressed: it may be any value, and its range is missing"
 NOTATIONS: dict[Literal["number", "date", "category"], str] = {
@@ -37,7 +37,7 @@ LINES: dict[str, tuple[str, str, str]] = {
 """Format → the lines of pandas, R and Stata; of CSV they depend on the layout."""
 
 
-def reading_blocks(certificate: Mapping[str, Any]) -> list[Block]:
+def reading_blocks(certificate: Fields) -> list[Block]:
     """How to read every recoded column, and the file itself; nothing where nothing was recoded."""
     labels = certificate.get("labels", {})
     if not labels:
@@ -67,7 +67,7 @@ def reading_blocks(certificate: Mapping[str, Any]) -> list[Block]:
     return blocks
 
 
-def lines_of(data: Mapping[str, Any]) -> tuple[str, str, str] | None:
+def lines_of(data: Fields) -> tuple[str, str, str] | None:
     """The lines that read a released file in pandas, R and Stata; None for formats that they read
     each in its own way.
 
@@ -88,7 +88,7 @@ def lines_of(data: Mapping[str, Any]) -> tuple[str, str, str] | None:
     return pandas, r, stata
 
 
-def _lines_of_csv(file: str, form: Mapping[str, Any]) -> tuple[str, str, str]:
+def _lines_of_csv(file: str, form: Fields) -> tuple[str, str, str]:
     """The same for CSV: what differs from commas, points and UTF-8 is said."""
     pandas, r, stata = [f'"{file}"'], [f'"{file}"'], []
     delimiter, decimal = form.get("delimiter") or ",", form.get("decimal") or "."

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from sfumato.core.blocks import (
     Block,
@@ -18,6 +17,7 @@ from sfumato.core.blocks import (
     TableBlock,
     VerdictBlock,
 )
+from sfumato.core.fields import Fields
 from sfumato.core.shape import Shape
 from sfumato.core.words import (
     as_sentence,
@@ -56,7 +56,7 @@ def terms_table(entries: Iterable[tuple[Cell, ...]], *, figures: bool = False) -
 
 
 def verdict_blocks(
-    certificate: Mapping[str, Any], attacks: Mapping[str, Any] | None, *, is_first: bool = True
+    certificate: Fields, attacks: Fields | None, *, is_first: bool = True
 ) -> list[Block]:
     """The headline, every promise, and the strongest attack that goes too far. Where a decision
     comes first (not ``is_first``) it is the headline.
@@ -95,7 +95,7 @@ def verdict_blocks(
     return blocks
 
 
-def _verdict_block(verdict: Mapping[str, Any]) -> VerdictBlock:
+def _verdict_block(verdict: Fields) -> VerdictBlock:
     """One promise, what was attained, and who breaks it."""
     holds = "holds" if verdict["holds"] else "does not hold"
     sentence = f"attained {number(verdict['attained'])}"
@@ -111,12 +111,12 @@ def _verdict_block(verdict: Mapping[str, Any]) -> VerdictBlock:
 
 
 def _promises_alike(
-    verdicts: Sequence[Mapping[str, Any]],
-) -> tuple[list[Mapping[str, Any]], dict[str, list[Mapping[str, Any]]]]:
+    verdicts: Sequence[Fields],
+) -> tuple[list[Fields], dict[str, list[Fields]]]:
     """Promises to show one by one, and those of many columns, which hold and differ in the column
     alone.
     """
-    alike: dict[str, list[Mapping[str, Any]]] = {}
+    alike: dict[str, list[Fields]] = {}
     for verdict in verdicts:
         promise, about, _ = verdict["promise"].partition(" of ")
         if verdict["holds"] and about:
@@ -131,7 +131,7 @@ def _promises_alike(
 
 
 def attack_blocks(
-    attacks: Mapping[str, Any] | None, shape: Shape, *, decided: str | None = None
+    attacks: Fields | None, shape: Shape, *, decided: str | None = None
 ) -> list[Block]:
     """The section about attacks: conclusion, unknown ones, chart, findings. ``decided`` says where
     the attacks of a decision are kept.
@@ -188,7 +188,7 @@ def attack_blocks(
     return blocks
 
 
-def _findings_table(findings: Sequence[Mapping[str, Any]], shape: Shape) -> TableBlock:
+def _findings_table(findings: Sequence[Fields], shape: Shape) -> TableBlock:
     rows = []
     for finding in findings:
         words = plain_words(finding["attack"], shape, finding.get("parameters"))
@@ -200,7 +200,7 @@ def _findings_table(findings: Sequence[Mapping[str, Any]], shape: Shape) -> Tabl
     return TableBlock(("Outcome", "Intruder", "Succeeds", "Finding"), tuple(rows))
 
 
-def _privacy_blocks(privacy: Mapping[str, Any]) -> list[Block]:
+def _privacy_blocks(privacy: Fields) -> list[Block]:
     """Whether an ε is certified for the whole recipe, and what each step spends."""
     blocks: list[Block] = [Heading("Differential privacy", 3)]
     if privacy["certified"]:
@@ -220,9 +220,7 @@ def _privacy_blocks(privacy: Mapping[str, Any]) -> list[Block]:
     return blocks
 
 
-def demand_blocks(
-    certificate: Mapping[str, Any], contract: Sequence[Mapping[str, Any]]
-) -> list[Block]:
+def demand_blocks(certificate: Fields, contract: Sequence[Fields]) -> list[Block]:
     """What the recipe demands besides promises: a certified ε, limits, and required utility."""
     blocks: list[Block] = []
     if privacy := certificate.get("differential_privacy"):
@@ -240,8 +238,8 @@ def demand_blocks(
 
 
 def preserved_blocks(
-    statistics: Sequence[Mapping[str, Any]],
-    sample: Mapping[str, Any] | None,
+    statistics: Sequence[Fields],
+    sample: Fields | None,
     *,
     with_measures: bool,
 ) -> list[Block]:
@@ -264,7 +262,7 @@ def preserved_blocks(
     return blocks
 
 
-def sample_blocks(sample: Mapping[str, Any] | None) -> list[Block]:
+def sample_blocks(sample: Fields | None) -> list[Block]:
     """That measures and attacks look at a sample."""
     if not sample:
         return []
@@ -275,7 +273,7 @@ def sample_blocks(sample: Mapping[str, Any] | None) -> list[Block]:
     return [Paragraph(sentence, "quiet")]
 
 
-def _sample_size(sample: Mapping[str, Any]) -> str:
+def _sample_size(sample: Fields) -> str:
     return f"{number(sample['records'])} of {number(sample['of'])} records"
 
 
@@ -284,7 +282,7 @@ def charts_under(title: str, chart: ChartBlock | None) -> list[Block]:
     return [] if chart is None else [Heading(title, 3), chart]
 
 
-def recipe_blocks(certificate: Mapping[str, Any], sentences: Iterable[str] = ()) -> list[Block]:
+def recipe_blocks(certificate: Fields, sentences: Iterable[str] = ()) -> list[Block]:
     """The recipe as people write it, and the versions of all packages."""
     recipe = as_yaml(certificate["recipe"])
     lines = len(recipe.splitlines())
@@ -297,9 +295,7 @@ def recipe_blocks(certificate: Mapping[str, Any], sentences: Iterable[str] = ())
     ]
 
 
-def verify_blocks(
-    certificate: Mapping[str, Any], files: Sequence[Mapping[str, Any]]
-) -> list[Block]:
+def verify_blocks(certificate: Fields, files: Sequence[Fields]) -> list[Block]:
     """How whoever gets the files checks them."""
     names = join_words([*(f"`{file['file']}`" for file in files), "`certificate.json`"])
     rows: list[tuple[Cell, ...]] = [
@@ -331,7 +327,7 @@ def verify_blocks(
     ]
 
 
-def certificate_footer(certificate: Mapping[str, Any]) -> str:
+def certificate_footer(certificate: Fields) -> str:
     """What the shared page is."""
     return (
         f"This page shows what `certificate.json` (version {certificate['sfumato_certificate']}) "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from sfumato.core import registry
 from sfumato.core.blocks import (
@@ -17,6 +16,7 @@ from sfumato.core.blocks import (
     Share,
     TableBlock,
 )
+from sfumato.core.fields import Document, Fields
 from sfumato.core.shape import Shape
 from sfumato.core.words import count_of, inflect, moment, number, percent, plain_name, score
 from sfumato.release.report import charts, wording
@@ -60,14 +60,14 @@ SYNTHETIC_RISKS = (
     "No synthetic record belongs to a person, so nobody is found by picking one. These figures "
     "describe how similar the records of the file are."
 )
-NO_STORY: dict[str, Any] = {
+NO_STORY: Document = {
     "cards": [],
     "maps": {"columns": [], "table_distance": []},
     "suppressed_cells": {},
 }
 
 
-def story_of(document: Mapping[str, Any]) -> dict[str, Any]:
+def story_of(document: Fields) -> Document:
     """The story of a certificate or record: distributions, pairs of columns, suppressed cells."""
     return {**NO_STORY, **(document.get("story") or {})}
 
@@ -75,7 +75,7 @@ def story_of(document: Mapping[str, Any]) -> dict[str, Any]:
 # The page to share.
 
 
-def shared_page(certificate: Mapping[str, Any], decision: Sequence[Block]) -> ReportPage:
+def shared_page(certificate: Fields, decision: Sequence[Block]) -> ReportPage:
     """What goes with the released file, from its certificate alone; ``decision`` comes first."""
     data, synthetic = certificate["data"], certificate.get("synthetic")
     figures: list[tuple[Cell, ...]] = [("records released", data["rows"])]
@@ -119,7 +119,7 @@ def shared_page(certificate: Mapping[str, Any], decision: Sequence[Block]) -> Re
     )
 
 
-def _attacks_of_decision(certificate: Mapping[str, Any]) -> str | None:
+def _attacks_of_decision(certificate: Fields) -> str | None:
     """Where the attacks of the decision are; None: nothing was decided."""
     decision = certificate.get("decision")
     if decision is None:
@@ -131,7 +131,7 @@ def _attacks_of_decision(certificate: Mapping[str, Any]) -> str | None:
     return "Attacked for the decision; the owner keeps the results."
 
 
-def _shared_class_blocks(certificate: Mapping[str, Any]) -> list[Block]:
+def _shared_class_blocks(certificate: Fields) -> list[Block]:
     classes = certificate["classes"]
     sentence = "Records with equal quasi-identifiers form a class."
     if not certificate.get("synthetic"):
@@ -153,7 +153,7 @@ def _shared_class_blocks(certificate: Mapping[str, Any]) -> list[Block]:
     return blocks
 
 
-def _shared_column_blocks(certificate: Mapping[str, Any]) -> list[Block]:
+def _shared_column_blocks(certificate: Fields) -> list[Block]:
     losses = {card["column"]: card["loss"] for card in story_of(certificate)["cards"]}
     changed, unchanged = wording.set_apart(
         wording.column_stories(certificate), wording.ColumnStory.is_plain
@@ -206,7 +206,7 @@ def _shared_column_blocks(certificate: Mapping[str, Any]) -> list[Block]:
     return blocks
 
 
-def _shared_risk_blocks(certificate: Mapping[str, Any]) -> list[Block]:
+def _shared_risk_blocks(certificate: Fields) -> list[Block]:
     blocks: list[Block] = [Heading("Risks of the released file")]
     if certificate.get("synthetic"):
         blocks.append(Paragraph(SYNTHETIC_RISKS))
@@ -228,7 +228,7 @@ def _shared_risk_blocks(certificate: Mapping[str, Any]) -> list[Block]:
     return blocks
 
 
-def _shared_utility_blocks(certificate: Mapping[str, Any]) -> list[Block]:
+def _shared_utility_blocks(certificate: Fields) -> list[Block]:
     rows = []
     for name, value in certificate.get("utility", {}).items():
         rows.append((name, measure_row(name, value)))
@@ -251,7 +251,7 @@ def _shared_utility_blocks(certificate: Mapping[str, Any]) -> list[Block]:
 # The page of the owner.
 
 
-def owner_page(record: Mapping[str, Any], decision: Sequence[Block]) -> ReportPage:
+def owner_page(record: Fields, decision: Sequence[Block]) -> ReportPage:
     """What stays with the owner: before and after, what makes people identifiable, alternatives;
     ``decision`` comes first.
     """
@@ -322,7 +322,7 @@ def owner_page(record: Mapping[str, Any], decision: Sequence[Block]) -> ReportPa
     )
 
 
-def _owner_risk_blocks(record: Mapping[str, Any]) -> list[Block]:
+def _owner_risk_blocks(record: Fields) -> list[Block]:
     certificate, before, after = record["certificate"], record["before"], record["after"]
     k = wording.promised_k(certificate)
     blocks: list[Block] = [Heading("Risk before and after")]
@@ -349,11 +349,11 @@ def _owner_risk_blocks(record: Mapping[str, Any]) -> list[Block]:
     return [*blocks, chart]
 
 
-def _owner_column_blocks(record: Mapping[str, Any]) -> list[Block]:
+def _owner_column_blocks(record: Fields) -> list[Block]:
     certificate, story = record["certificate"], story_of(record)
     changes = {change["name"]: change for change in record["columns"]}
 
-    def is_plain(change: Mapping[str, Any] | None) -> bool:
+    def is_plain(change: Fields | None) -> bool:
         return (
             change is not None
             and list(change["roles"]) == ["keep"]
@@ -399,9 +399,7 @@ def _owner_column_blocks(record: Mapping[str, Any]) -> list[Block]:
     return blocks
 
 
-def _changes_table(
-    changes: Sequence[Mapping[str, Any]], labels: Mapping[str, Mapping[str, Any]]
-) -> TableBlock:
+def _changes_table(changes: Sequence[Fields], labels: Mapping[str, Fields]) -> TableBlock:
     """What became of each column, in words: ``97 values → 20 labels: ranges of 5 to 20``."""
     rows = []
     for change in changes:
@@ -418,7 +416,7 @@ def _changes_table(
 
 
 def _distribution_charts(
-    cards: Sequence[Mapping[str, Any]], changes: Mapping[str, Mapping[str, Any]], start: int
+    cards: Sequence[Fields], changes: Mapping[str, Fields], start: int
 ) -> list[ChartBlock]:
     figures = []
     for index, card in enumerate(cards, start):
@@ -438,7 +436,7 @@ def _distribution_charts(
     return figures
 
 
-def _owner_utility_blocks(record: Mapping[str, Any]) -> list[Block]:
+def _owner_utility_blocks(record: Fields) -> list[Block]:
     certificate, story = record["certificate"], story_of(record)
     rows = []
     for measure in record.get("utility", {}).get("measures", []):
@@ -474,7 +472,7 @@ def _owner_utility_blocks(record: Mapping[str, Any]) -> list[Block]:
     return blocks
 
 
-def _exposure_blocks(record: Mapping[str, Any]) -> list[Block]:
+def _exposure_blocks(record: Fields) -> list[Block]:
     before, after = record["before"], record["after"]
     blocks: list[Block] = [
         Heading("What makes people identifiable"),
@@ -511,7 +509,7 @@ def _exposure_blocks(record: Mapping[str, Any]) -> list[Block]:
     return blocks
 
 
-def _alternative_blocks(alternatives: Mapping[str, Any] | None) -> list[Block]:
+def _alternative_blocks(alternatives: Fields | None) -> list[Block]:
     """Other nodes of the lattice; nothing where no step chose from one."""
     if alternatives is None:
         return []
@@ -557,7 +555,7 @@ def _alternative_blocks(alternatives: Mapping[str, Any] | None) -> list[Block]:
     return blocks
 
 
-def _node_cells(node: Mapping[str, Any]) -> tuple[Cell, ...]:
+def _node_cells(node: Fields) -> tuple[Cell, ...]:
     return (node["suppressed"], score(node["score"]), Share(node["marketer_risk"], bar=False))
 
 
@@ -578,7 +576,7 @@ def _measure_blocks(
     return blocks or [Paragraph("Nothing was measured.")]
 
 
-def _synthetic_blocks(synthetic: Mapping[str, Any] | None) -> list[Block]:
+def _synthetic_blocks(synthetic: Fields | None) -> list[Block]:
     if not synthetic:
         return []
     sentence = (
@@ -594,7 +592,7 @@ def _synthetic_blocks(synthetic: Mapping[str, Any] | None) -> list[Block]:
     return [Paragraph(sentence, "warning")]
 
 
-def _released_file_blocks(certificate: Mapping[str, Any]) -> list[Block]:
+def _released_file_blocks(certificate: Fields) -> list[Block]:
     """What a spreadsheet would run, and what released columns imply."""
     sentences = (
         wording.formulas(certificate["data"]),
@@ -603,14 +601,14 @@ def _released_file_blocks(certificate: Mapping[str, Any]) -> list[Block]:
     return [Paragraph(sentence) for sentence in sentences if sentence]
 
 
-def _difference_blocks(certificate: Mapping[str, Any]) -> list[Block]:
+def _difference_blocks(certificate: Fields) -> list[Block]:
     differences = differences_of(certificate)
     if not differences:
         return []
     return [Heading("Differences from other tools"), ListBlock(tuple(differences))]
 
 
-def _missing_blocks(certificate: Mapping[str, Any]) -> list[Block]:
+def _missing_blocks(certificate: Fields) -> list[Block]:
     blocks: list[Block] = [Paragraph(sentence) for sentence in wording.reading(certificate)]
     rules = wording.missing_rules(certificate)
     for sentence, columns in rules:

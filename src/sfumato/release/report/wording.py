@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
+from sfumato.core.fields import Fields
 from sfumato.core.recipe import columns_in_recipe
 from sfumato.core.source import Intake
 from sfumato.core.words import count_of, inflect, number, plain_name
@@ -78,7 +79,7 @@ class ColumnStory:
         return self.roles == ROLES["sensitive"] and self.outcome == UNCHANGED
 
 
-def implied(document: Mapping[str, Any] | None) -> str | None:
+def implied(document: Fields | None) -> str | None:
     """Which relations between released columns and quasi-identifiers were looked for, and which
     were accepted; None: none.
 
@@ -107,7 +108,7 @@ def implied(document: Mapping[str, Any] | None) -> str | None:
     return sentence
 
 
-def formulas(data: Mapping[str, Any]) -> str | None:
+def formulas(data: Fields) -> str | None:
     """What a spreadsheet would run of a released CSV, or None.
 
     >>> formulas({"formulas": {"note": 2, "=name": 1}, "form": {"defused": False}})
@@ -125,7 +126,7 @@ def formulas(data: Mapping[str, Any]) -> str | None:
     return f"{subject} Open the file as text, or have it written defused."
 
 
-def promised_k(certificate: Mapping[str, Any]) -> int | None:
+def promised_k(certificate: Fields) -> int | None:
     """The largest class size any promise of k-anonymity asks for, or None."""
     sizes = [
         int(v["required"])
@@ -135,7 +136,7 @@ def promised_k(certificate: Mapping[str, Any]) -> int | None:
     return max(sizes, default=None)
 
 
-def members(certificate: Mapping[str, Any], *tables: tuple[Mapping[str, int], int]) -> Counted:
+def members(certificate: Fields, *tables: tuple[Mapping[str, int], int]) -> Counted:
     """What size times number of classes counts in all tables, each given as its class sizes and
     number of records.
 
@@ -154,7 +155,7 @@ def members(certificate: Mapping[str, Any], *tables: tuple[Mapping[str, int], in
     return "persons" if person else "records"
 
 
-def levels_of(plan: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
+def levels_of(plan: Iterable[Fields]) -> dict[str, tuple[int, int]]:
     """Column → (level, top) over all steps; the last step that recoded a column decides."""
     levels: dict[str, tuple[int, int]] = {}
     for step in plan:
@@ -165,7 +166,7 @@ def levels_of(plan: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
     return levels
 
 
-def column_stories(certificate: Mapping[str, Any]) -> list[ColumnStory]:
+def column_stories(certificate: Fields) -> list[ColumnStory]:
     """Every column of the original in its order, released or not."""
     specs = certificate["recipe"].get("columns", {})
     levels = levels_of(certificate["plan"])
@@ -203,7 +204,7 @@ def set_apart(columns: Sequence[T], plain: Callable[[T], bool]) -> tuple[list[T]
 
 
 def _column_outcome(
-    name: str, roles: list[str], certificate: Mapping[str, Any], level_entry: tuple[int, int] | None
+    name: str, roles: list[str], certificate: Fields, level_entry: tuple[int, int] | None
 ) -> tuple[str, str]:
     """What happened to a column, and why; ``level_entry`` is its level and the top of its
     hierarchy.
@@ -253,7 +254,7 @@ def level_words(level: int, top: int) -> str:
     return "fully suppressed" if level == top else f"level {level} of {top}"
 
 
-def labels_in_words(facts: Mapping[str, Any]) -> str:
+def labels_in_words(facts: Fields) -> str:
     """What the labels of a column look like, in a few words.
 
     >>> labels_in_words(
@@ -280,14 +281,14 @@ def role_names(roles: Iterable[str]) -> str:
     return ", ".join(ROLES.get(role, role) for role in roles) or "–"
 
 
-def steps_taken(certificate: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
+def steps_taken(certificate: Fields) -> list[tuple[str, list[tuple[str, str]]]]:
     """Each step with the single facts its plan tells."""
     return [
         (plain_name(step["step"]), facts(step, leave_out=("step",))) for step in certificate["plan"]
     ]
 
 
-def facts(document: Mapping[str, Any], *, leave_out: Iterable[str] = ()) -> list[tuple[str, str]]:
+def facts(document: Fields, *, leave_out: Iterable[str] = ()) -> list[tuple[str, str]]:
     """The entries of a document that are single values, with readable names."""
     single = {
         key: value
@@ -300,7 +301,7 @@ def facts(document: Mapping[str, Any], *, leave_out: Iterable[str] = ()) -> list
     ]
 
 
-def missing_rules(certificate: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+def missing_rules(certificate: Fields) -> list[tuple[str, list[str]]]:
     """Each rule for missing values in a sentence, with the quasi-identifiers it holds for."""
     columns: dict[str, list[str]] = {}
     for name, rule in certificate["missing_rule"].items():
@@ -308,7 +309,7 @@ def missing_rules(certificate: Mapping[str, Any]) -> list[tuple[str, list[str]]]
     return [(MISSING.get(rule, rule), names) for rule, names in columns.items()]
 
 
-def reading(certificate: Mapping[str, Any]) -> list[str]:
+def reading(certificate: Fields) -> list[str]:
     """How the values of the original were read, where its recipe says so: codes for missing values,
     spelling of text.
     """
