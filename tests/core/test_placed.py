@@ -243,7 +243,11 @@ def test_a_table_that_is_not_there_is_refused_before_any_step_runs(
 @pytest.mark.parametrize("bound", [{"at_most": 0.1}, [{"at_most": 0.1}, {"at_most": 0.2}]])
 def test_a_limit_on_a_table_that_is_not_there_is_refused_with_the_recipe(bound: object) -> None:
     bounds = bound if isinstance(bound, list) else [bound]
-    spec = [{"columns": ["cost"], "table": "vists", **entry} for entry in bounds]
+    columns = ["cost", "days"]
+    spec = [
+        {"columns": [column], "table": "vists", **entry}
+        for column, entry in zip(columns, bounds, strict=False)
+    ]
     document = {"tables": TABLES, "meet": MEET, "steps": STEPS, "limits": {"means": spec}}
     with pytest.raises(RecipeError, match="limits: means names a table 'vists'"):
         recipe_files.any_from_dict(document)

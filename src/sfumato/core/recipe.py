@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from sfumato.core.acceptance import Acceptance, read_acceptances
 from sfumato.core.fields import Document, Fields
@@ -21,7 +21,9 @@ from sfumato.core.step import Step
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
+    from sfumato.core.data import Pair
     from sfumato.core.metric import Utility
+    from sfumato.core.pair import TablePair
 
 
 # A contract of utility: what analysts need of a release, and how far it may be off.
@@ -131,7 +133,7 @@ class Agreement:
             refuses=self.refuse,
         )
 
-    def judge(self, pair: Any) -> Kept:
+    def judge(self, pair: Pair | TablePair) -> Kept:
         """Measure the metric and hold it against the bound; what cannot be measured does not
         survive.
         """
@@ -155,6 +157,21 @@ class TableDescription:
 
     schema: Schema
     file: str | None = None
+
+
+class RecipeParts(TypedDict, total=False):
+    """Fields of a :class:`Recipe` besides those that its data give."""
+
+    meet: tuple[Model, ...]
+    steps: tuple[Step, ...]
+    limits: Fields
+    contract: tuple[Agreement, ...]
+    intake: Intake
+    accept: tuple[Acceptance, ...]
+    base: Path
+    proposed_from: str | None
+    file: str | None
+    publication: Publication
 
 
 @dataclasses.dataclass(frozen=True)
@@ -217,7 +234,9 @@ class Recipe:
         return {name: table.schema for name, table in self.tables.items()}
 
     @classmethod
-    def about(cls, shape: Shape, schemas: Mapping[str, Schema], **parts: Any) -> Recipe:
+    def about(
+        cls, shape: Shape, schemas: Mapping[str, Schema], **parts: Unpack[RecipeParts]
+    ) -> Recipe:
         """A recipe for tables whose columns are known; ``parts`` are promises, steps, limits and
         contract.
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypedDict
 
 from sfumato.core.fields import Document, Fields
 from sfumato.core.words import inflect, join_words
@@ -23,6 +24,27 @@ KEYS = (*LAYOUT, "sheet", "rename_duplicates", "missing_values", "text")
 """The words of a recipe that are about reading."""
 
 _SPELLED = {"tab": "\t", "\\t": "\t"}
+
+
+class IntakeKeywords(TypedDict, total=False):
+    """How a table is read, as keywords of verbs; see :class:`Intake`."""
+
+    delimiter: str | None
+    encoding: str | None
+    decimal: str | None
+    header: bool | None
+    sheet: str | None
+    rename_duplicates: bool | None
+    missing_values: Sequence[Code] | None
+    unicode: str | None
+    blanks: str | None
+
+
+class ReadKeywords(IntakeKeywords, total=False):
+    """The same, the name of the format, and whether all columns of a CSV stay text."""
+
+    format: str | None
+    text: bool
 
 
 @dataclasses.dataclass(frozen=True)

@@ -22,7 +22,7 @@ from sfumato.core.publication import read_publication
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Agreement, Recipe
 from sfumato.core.shape import Shape
-from sfumato.core.source import Intake
+from sfumato.core.source import Intake, ReadKeywords
 from sfumato.core.step import Step
 from sfumato.core.table import Table
 from sfumato.data.lazy.table import LazyTable
@@ -47,23 +47,24 @@ if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
     from sfumato.guidance.comparison import Comparison
     from sfumato.guidance.profiling.proposal import Proposal
+    from sfumato.guidance.profiling.table_relations import RelationsProposal
     from sfumato.release.attack_report import AttackReport
     from sfumato.release.data_assessment import DataAssessment
     from sfumato.release.evaluation import Evaluation
     from sfumato.release.table_release import TableRelease
     from sfumato.release.verification import Verification
     from sfumato.results.integral.algorithms import Computed
-    from sfumato.results.integral.integral_privacy import IntegralPrivacy
+    from sfumato.results.integral.integral_privacy import IntegralKeywords, IntegralPrivacy
 
 
 def read(
-    data: Any,
+    data: TableLike,
     /,
     *,
     recipe: Recipe | str | Path | None = None,
     engine: str | None = None,
     table: str | None = None,
-    **options: Any,
+    **options: Unpack[ReadKeywords],
 ) -> Table | LazyTable:
     """Read a table from a path (CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS) or a
     database, or take a frame.
@@ -92,7 +93,7 @@ def read(
     return read_one_table(data, recipe=loaded, engine=engine, table=table, options=options)
 
 
-TableLike = Any
+TableLike = object
 """A dataset; or a path or a polars, pandas or Arrow frame, which is read."""
 
 Roles = Mapping[str, str | Sequence[str]]
@@ -110,7 +111,7 @@ StepLike = Step | str | Fields
 MetricLike = Utility | str | Fields
 """A metric, its name, or its name with parameters, as in a recipe."""
 
-Made = Any
+Made = Release
 """A :class:`Release`; of a table a :class:`~sfumato.release.table_release.TableRelease`."""
 
 
@@ -118,7 +119,7 @@ def _loaded(recipe: Recipe | str | Path) -> Recipe:
     return recipe if isinstance(recipe, Recipe) else recipes.load(recipe)
 
 
-def any_recipe(recipe: Any) -> Recipe:
+def any_recipe(recipe: Recipe | str | Path) -> Recipe:
     """A recipe of any shape of data, or the one in a file."""
     return recipe if isinstance(recipe, Recipe) else recipes.load_any(recipe)
 
@@ -137,7 +138,7 @@ def _read_with_roles(data: TableLike, roles: Roles | None, purpose: str) -> Data
     return dataset
 
 
-def _models(value: object, data: Any, *, may_leave_open: bool = False) -> tuple[Model, ...]:
+def _models(value: object, data: TableLike, *, may_leave_open: bool = False) -> tuple[Model, ...]:
     """The promises that ``meet`` names: objects, ``"k_anonymity:5"`` or ``{"k_anonymity": 5}``.
 
     ``may_leave_open``: a short form without its degree is legal, since what is attained counts.
@@ -156,13 +157,13 @@ def _models(value: object, data: Any, *, may_leave_open: bool = False) -> tuple[
     return tuple(models)
 
 
-def _steps(value: object, data: Any) -> tuple[Step, ...]:
+def _steps(value: object, data: TableLike) -> tuple[Step, ...]:
     """The steps that were named: objects, ``"mondrian"``, ``{"mondrian": {"mode": "relaxed"}}``."""
     shape = _shape_of(data)
     return tuple(_built("steps", entry, "steps", shape) for entry in as_tuple(value))
 
 
-def _shape_of(data: Any) -> Shape:
+def _shape_of(data: TableLike) -> Shape:
     """The shape of data; paths and frames, which are not read yet, are tables."""
     return data.shape if is_data(data) else Shape.TABLE
 
@@ -170,7 +171,7 @@ def _shape_of(data: Any) -> Shape:
 EXAMPLES = {"meet": "sf.KAnonymity(5) or 'k_anonymity:5'", "steps": "sf.Mondrian() or 'mondrian'"}
 
 
-def _built(family: str, entry: Any, argument: str, shape: Shape) -> Any:
+def _built(family: str, entry: object, argument: str, shape: Shape) -> Any:
     """One method of a family; a number or a class where a method belongs is refused."""
     if isinstance(entry, str | Mapping):
         try:
@@ -186,7 +187,7 @@ def _built(family: str, entry: Any, argument: str, shape: Shape) -> Any:
     return entry
 
 
-def profile(dataset: TableLike | Mapping[str, TableLike]) -> Proposal | Any:
+def profile(dataset: TableLike | Mapping[str, TableLike]) -> Proposal | RelationsProposal:
     """Propose roles, kinds, hierarchies and the steps that lose least; every guess carries its
     reason.
 
@@ -195,8 +196,6 @@ def profile(dataset: TableLike | Mapping[str, TableLike]) -> Proposal | Any:
     then keys are proposed too, and which table belongs to which
     (:class:`~sfumato.guidance.profiling.table_relations.RelationsProposal`).
     """
-    from sfumato.data.lazy.parquet_columns import ParquetColumns, parquet_columns
-    from sfumato.guidance.profiling.proposal import propose_recipe
     from sfumato.guidance.profiling.table_relations import propose_relations
 
     # A path may be a folder of tables or a database: then several tables are looked at.
@@ -212,6 +211,14 @@ def profile(dataset: TableLike | Mapping[str, TableLike]) -> Proposal | Any:
         return propose_relations(
             {name: (table.to_polars(), table.source) for name, table in tables.items()}
         )
+    return profile_table(dataset)
+
+
+def profile_table(dataset: TableLike) -> Proposal:
+    """Propose the recipe of one table; see :func:`profile`."""
+    from sfumato.data.lazy.parquet_columns import ParquetColumns, parquet_columns
+    from sfumato.guidance.profiling.proposal import propose_recipe
+
     # Large Parquet is looked at column by column: a file by its path, or the parts of a table that
     # an engine holds.
     table: Any = parquet_columns(dataset) or read(dataset)
@@ -228,7 +235,7 @@ def judge(
     roles: Roles | None = None,
     original: Table | None = None,
     population: Table | None = None,
-    posteriors: Sequence[Any] = (),
+    posteriors: Sequence[object] = (),
 ) -> tuple[Verdict, ...]:
     """Judge a table under any number of promises, in one pass over its rows.
 
@@ -506,9 +513,9 @@ def check(
     dataset: TableLike,
     recipe: Recipe | str | Path,
     *,
-    original: Table | LazyTable | Any = None,
+    original: TableLike = None,
     population: Table | None = None,
-    people: Any = None,
+    people: TableLike = None,
     said: Intake | None = None,
 ) -> tuple[Verdict, ...]:
     """Judge released data by a recipe: direct identifiers must be gone, promises must hold.
@@ -614,14 +621,14 @@ def evaluate(
 
     chosen_metrics = None if metrics is None else as_tuple(metrics)
     # A release or a pair holds both tables; anything else needs the second one.
-    alone = isinstance(original, _Pair | Pair | Release)
+    pair = original.pair if isinstance(original, Release) else original
+    alone = isinstance(pair, _Pair | Pair)
     if alone == (released is not None):
         raise ParameterError(
             "evaluate takes an original and a released table, or one release (or pair)"
         )
-    if alone:
+    if isinstance(pair, _Pair | Pair):
         _refuse_alignment("evaluate", align, control)
-        pair = original.pair if isinstance(original, Release) else original
         return _evaluate(pair, chosen_metrics)
     return _evaluate(_pair(original, released, roles, align, control, "evaluate"), chosen_metrics)
 
@@ -719,7 +726,7 @@ def compare(
 
 
 def integral_privacy(
-    data: TableLike, algorithm: Computed, k: int, *, size: int, **options: Any
+    data: TableLike, algorithm: Computed, k: int, *, size: int, **options: Unpack[IntegralKeywords]
 ) -> IntegralPrivacy:
     """Say which results of an algorithm recur often enough to be published;
     see :func:`sfumato.results.integral.integral_privacy.integral_privacy`.

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
@@ -15,7 +15,7 @@ from sfumato.core.fields import Fields
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Schema
 from sfumato.core.shape import DATA, ONE_TABLE, PEOPLE, SEVERAL_TABLES, Shape
-from sfumato.core.source import Intake
+from sfumato.core.source import Intake, IntakeKeywords, ReadKeywords
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 from sfumato.release.read_data import describe_tables, read_recipe_data, tables_of
 
@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 
 Roles = Mapping[str, str | Sequence[str]]
 """Role → the columns that have it."""
+
+
+class PeopleKeywords(ReadKeywords, total=False):
+    """The keywords of :func:`read_data`, for its short names."""
+
+    people: object
+    people_roles: Roles | None
+    columns: ColumnDetails
 
 
 @dataclass(frozen=True)
@@ -40,14 +48,14 @@ class ColumnDetails:
 
 
 def read_data(
-    data: Any,
+    data: object,
     shape: str,
     roles: Roles,
     *,
-    people: Any = None,
+    people: object = None,
     people_roles: Roles | None = None,
     columns: ColumnDetails = ColumnDetails(),
-    **options: Any,
+    **options: Unpack[ReadKeywords],
 ) -> Data:
     """Data of another shape than one table, from a path or a frame: ``shape`` is ``baskets``,
     ``paths`` or ``graph``, ``roles`` what the columns are.
@@ -102,29 +110,29 @@ def _require_columns(details: Fields, schemas: Mapping[str, Schema]) -> None:
         )
 
 
-def read_baskets(data: Any, roles: Roles, **options: Any) -> Data:
+def read_baskets(data: object, roles: Roles, **options: Unpack[PeopleKeywords]) -> Data:
     """Sets of items: long rows of person and item, or a list of items a person;
     see :func:`read_data`.
     """
     return read_data(data, "baskets", roles, **options)
 
 
-def read_paths(data: Any, roles: Roles, **options: Any) -> Data:
+def read_paths(data: object, roles: Roles, **options: Unpack[PeopleKeywords]) -> Data:
     """Points of people in time: rows of person, time and place or event; see :func:`read_data`."""
     return read_data(data, "paths", roles, **options)
 
 
-def read_graph(data: Any, roles: Roles, **options: Any) -> Data:
+def read_graph(data: object, roles: Roles, **options: Unpack[PeopleKeywords]) -> Data:
     """Ties between people: rows of two persons each; see :func:`read_data`."""
     return read_data(data, "graph", roles, **options)
 
 
 def read_tables(
-    data: Any,
-    relations: Any,
+    data: object,
+    relations: Recipe | Fields | str | Path,
     *,
     format: str | None = None,  # noqa: A002 - the word users know
-    **options: Any,
+    **options: Unpack[IntakeKeywords],
 ) -> Data:
     """Several tables that belong together: paths or frames by name, the folder they are in, or a
     database (``sqlite:///clinic.db``).
@@ -150,9 +158,9 @@ def read_tables(
     return read_recipe_data(data, recipe, intake=Intake.of(options), format=format)
 
 
-def _relations(value: Any) -> Recipe:
+def _relations(value: Recipe | Fields | str | Path) -> Recipe:
     """What is said of several tables, as a recipe."""
-    recipe: Any = value
+    recipe: object = value
     if isinstance(value, str | Path):
         recipe = recipes.load_any(value)
     elif isinstance(value, Mapping):

@@ -138,8 +138,11 @@ def require_sense(data: Data, recipe: Recipe, context: Context) -> None:
         )
     if data.shape in SEVERAL_TABLES:
         metrics = [bound.metric for bound in recipe.contract]
-        sections = {"meet": recipe.meet, "steps": recipe.steps, "contract": metrics}
-        problems = table_problems(sections, recipe.limits, data.schemas)
+        problems = table_problems(
+            {"meet": recipe.meet, "steps": recipe.steps, "contract": metrics},
+            recipe.limits,
+            data.schemas,
+        )
     if recipe.accept:
         problems = acceptance_problems(recipe.accept, recipe.schema, recipe.steps)
     if problems:

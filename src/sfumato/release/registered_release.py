@@ -8,7 +8,7 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from sfumato.core.fields import Document
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sfumato.release.register.joint_disclosure import Together
     from sfumato.release.register.memory import Newcomer, Remembered
     from sfumato.release.register.store import Register
+    from sfumato.release.release import Release
     from sfumato.release.table_release import TableRelease
 
 
@@ -68,7 +69,7 @@ class Remembering:
 
     @contextlib.contextmanager
     def registered(
-        self, release: TableRelease, folder: Path, *, elsewhere: bool = False
+        self, release: Release, folder: Path, *, elsewhere: bool = False
     ) -> Iterator[Callable[[Path], None]]:
         """Plan the release in the register, let it be written, and say that it was; one that was
         not written counts no more.
@@ -80,7 +81,8 @@ class Remembering:
             yield lambda _: None
             return
         stood = _digest(folder)
-        self._plan_release(self.register, release, folder)
+        # Only tables are registered: other data refuse the option.
+        self._plan_release(self.register, cast("TableRelease", release), folder)
         digests: list[str | None] = []
         try:
             yield lambda folder_written: digests.append(_digest(folder_written))

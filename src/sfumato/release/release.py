@@ -32,15 +32,17 @@ if TYPE_CHECKING:
     import altair as alt
 
     from sfumato.core.attack import Memory
-    from sfumato.core.data import Context, Data
+    from sfumato.core.data import Context, Data, Pair
     from sfumato.core.metric import Measure, Utility
     from sfumato.core.model import Verdict
+    from sfumato.core.pair import TablePair
     from sfumato.core.progress import Progress
     from sfumato.core.randomness import Seed
     from sfumato.core.recipe import Kept, Recipe
     from sfumato.core.schema import Schema
     from sfumato.core.shape import Shape
     from sfumato.core.step import Plan, Preserved, Step
+    from sfumato.core.table import Table
     from sfumato.release.attack_report import AttackReport
     from sfumato.release.attack_run import AttackContext, AttackKeywords
     from sfumato.release.column_changes import ColumnChange
@@ -110,7 +112,7 @@ class Release(Reportable):
     # How a run makes it; see release/make.py.
 
     @classmethod
-    def assess_original(cls, original: Any, recipe: Recipe, context: Context) -> Any:
+    def assess_original(cls, original: Any, recipe: Recipe, context: Context) -> object:
         """What is worked out about the original while the steps run; None: nothing."""
         return None
 
@@ -146,7 +148,7 @@ class Release(Reportable):
         return StepsResult(self.released, self.plans)
 
     @property
-    def counted(self) -> Any:
+    def counted(self) -> Table | None:
         """All that was released, by counts, where ``pair`` is a sample; None: it is not."""
         return None
 
@@ -198,7 +200,7 @@ class Release(Reportable):
         return self.recipe.shape
 
     @property
-    def pair(self) -> Any:
+    def pair(self) -> Pair | TablePair:
         """The original and what is shared of it, side by side."""
         return self.released.compare(self.original, self.steps_result)
 

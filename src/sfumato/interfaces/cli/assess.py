@@ -121,7 +121,7 @@ def profile(
         engine = None if table is None else "memory"
         dataset = open_data(data[0], quiet=quiet, intake=reading.intake, table=table, engine=engine)
     with progress("trying steps", quiet=quiet):
-        proposal = api.profile(dataset)
+        proposal = api.profile_table(dataset)
     if json:
         questions = [dataclasses.asdict(question) for question in proposal.questions]
         about_all = {"questions": questions, "warnings": proposal.warnings}

@@ -177,10 +177,10 @@ def _make_release(people: Table, *, quiet: bool) -> TableRelease:
             f"{proposed.name.replace('_', ' ')}: {proposed.why.replace('_', ' ')}\n", soft_wrap=True
         )
     with progress("attacking", quiet=quiet) as on_progress:
-        attacked: TableRelease = release.attacked(
+        # A table was anonymized.
+        return cast("TableRelease", release).attacked(
             seconds=DEMO_SECONDS,
             sample=DEMO_PEOPLE,
             only=DEMO_ATTACKS,
             options=AttackOptions(progress=on_progress),
         )
-        return attacked

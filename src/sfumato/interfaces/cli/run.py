@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 from rich.markup import escape
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.interfaces.api import RunOptions
     from sfumato.release.release import Release, WriteOptions
+    from sfumato.release.table_release import TableRelease
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +128,8 @@ def run(
         )
     notes(release.original.source.notes[len(dataset.source.notes) :], quiet=quiet)
     if files.folder is None:
-        release.write_data("-", format=options.format, defuse=write.defuse)
+        # Only one table has its rows on standard output.
+        cast("TableRelease", release).write_data("-", format=options.format, defuse=write.defuse)
         return
     if release.attacks is None and (seconds or (seconds is None and release.needs_attack)):
         with progress("attacking", quiet=quiet) as on_progress:

@@ -8,7 +8,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 import numpy as np
 
@@ -195,6 +195,15 @@ class IntegralPrivacy(Reportable):
             f" no record is in all of them, and none in more than {percent(float(outcome.share))}"
         )
         return [head, verdict_text]
+
+
+class IntegralKeywords(TypedDict, total=False):
+    """The further keywords of :func:`integral_privacy`, for verbs that pass them on."""
+
+    samples: int | None
+    background: Iterable[int]
+    seed: Seed | int | str | None
+    progress: Progress
 
 
 def integral_privacy(

@@ -24,7 +24,7 @@ from sfumato.guidance.profiling.proposal import ColumnProposal, Proposal
 from sfumato.guidance.profiling.proposal import propose as look_at_all
 from sfumato.guidance.profiling.proposed_hierarchies import suggest as suggest_hierarchy
 from sfumato.guidance.profiling.yaml_text import recipe_text
-from sfumato.interfaces.api import profile, read
+from sfumato.interfaces.api import profile_table, read
 from sfumato.interfaces.arx_import import read_arx
 from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.table_locations import (
@@ -128,7 +128,7 @@ def import_arx(bench: Bench, progress: Progress, *, path: str, folder: str) -> F
 def propose(bench: Bench, progress: Progress) -> Fields:
     """The proposed recipe, and why each column is what it is thought to be."""
     progress(0.0, "looking at the columns")
-    proposal = profile(bench.data)
+    proposal = profile_table(bench.data)
     bench.keep("proposal", proposal)
     reasons = {column.name: list(column.reasons) for column in proposal.columns}
     return {"recipe": recipes.parse(recipe_text(proposal)), "reasons": reasons}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from sfumato.core.blocks import Block, Heading, ListBlock, Paragraph
 from sfumato.core.objective import Tally
@@ -64,9 +64,9 @@ def make(
     if asks and register:
         memory = opened_register(register).memory
     try:
-        release: TableRelease = run(
-            bench.data, recipe, progress=progress, options=RunOptions(memory=memory)
-        )
+        options = RunOptions(memory=memory)
+        # The workbench holds a table.
+        release = cast("TableRelease", run(bench.data, recipe, progress=progress, options=options))
     except Unsatisfiable as error:
         ways = _ways(bench.data, recipe, error, progress)
         blocks = _miss_blocks(error, bool(ways))
