@@ -578,15 +578,6 @@ def _pair(
     return before.pair_with(after, align=align, control=control_table, purpose=purpose)
 
 
-def _refuse_alignment(verb: str, align: str | None, control: TableLike | None) -> None:
-    """Refuse what is said about tables made elsewhere where there is none."""
-    if align is not None or control is not None:
-        raise ParameterError(
-            f"{verb}: align and control compare two tables, one of them made elsewhere; leave them "
-            "out"
-        )
-
-
 def evaluate(
     original: TableLike | TablePair | Release,
     released: TableLike | None = None,
@@ -628,7 +619,11 @@ def evaluate(
             "evaluate takes an original and a released table, or one release (or pair)"
         )
     if isinstance(pair, _Pair | Pair):
-        _refuse_alignment("evaluate", align, control)
+        if align is not None or control is not None:
+            raise ParameterError(
+                "evaluate: align and control compare two tables, one of them made elsewhere; leave "
+                "them out"
+            )
         return _evaluate(pair, chosen_metrics)
     return _evaluate(_pair(original, released, roles, align, control, "evaluate"), chosen_metrics)
 
