@@ -165,7 +165,9 @@ def test_a_lock_of_another_shape_makes_nothing_again(
 
 
 def test_a_population_goes_with_tables(folders: dict[str, Path]) -> None:
-    with pytest.raises(ParameterError, match="population is not available for data of shape baskets"):
+    with pytest.raises(
+        ParameterError, match="population is not available for data of shape baskets"
+    ):
         sf.verify(folders["baskets"] / "share", population=sf.read(STORED / "table.csv"))
 
 
