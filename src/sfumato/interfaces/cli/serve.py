@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -45,6 +46,13 @@ class ProjectOptions:
     browser: Annotated[
         bool, CommandOption("open the browser; otherwise only print the address")
     ] = True
+    api: Annotated[
+        bool,
+        CommandOption(
+            "let programs work with the project too, at /api; they send the header in the file"
+            " .api-token of the project"
+        ),
+    ] = False
     to_others: Annotated[
         bool,
         CommandOption(
@@ -103,6 +111,7 @@ def serve(
             "--port": reach.port,
             "--host": not reach.local,
             "how the table is read": intake,
+            "--api": files.api,
         }
         refused = [name for name, value in changes.items() if value]
         _print_new_address(folder, busy, first, refused, browser=files.browser)
@@ -118,7 +127,10 @@ def serve(
             workbench,
             reach,
             browser=files.browser,
-            on_ready=lambda link: _print_address(link, project.folder, local=reach.local),
+            on_ready=lambda link: _print_address(
+                link, project.folder, local=reach.local, api=files.api
+            ),
+            api=files.api,
         )
     except KeyboardInterrupt:  # this is how a workbench ends
         tell(
@@ -196,7 +208,7 @@ def _reach(address: Keywords, *, to_others: bool) -> Reach:
     return Reach(**address)
 
 
-def _print_address(address: str, folder: Path, *, local: bool) -> None:
+def _print_address(address: str, folder: Path, *, local: bool, api: bool = False) -> None:
     """Print the address alone on stdout, where a program may read it; the rest goes to stderr."""
     out().print(address, soft_wrap=True, markup=False)
     out().file.flush()
@@ -205,4 +217,10 @@ def _print_address(address: str, folder: Path, *, local: bool) -> None:
         sentence += " Everything stays on this machine."
     tell(sentence)
     tell(f"[dim]project {escape(str(folder))} · Ctrl-C ends the workbench[/]")
+    if api:
+        from sfumato.interfaces.web.server import TOKEN_FILE
+
+        calls = f"{address.partition('?')[0]}api/"
+        header = escape(shlex.quote(f"@{folder / TOKEN_FILE}"))
+        tell(f"[dim]For programs: curl -H {header} {calls}[/]")
     notes(cannot_promise("modes", "locks"), quiet=False)

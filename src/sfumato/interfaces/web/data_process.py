@@ -9,6 +9,7 @@ data that can be sent, and never prints. What is asked to stop does so at its ne
 from __future__ import annotations
 
 import dataclasses
+import errno
 import importlib
 import os
 import threading
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 # Releases, and other things that are dear to make, that are kept.
 KEPT = 12
+TOO_LONG = "this path is longer than the system allows; use a shorter one"
 
 
 class Stopped(BaseException):
@@ -133,7 +135,10 @@ def _answer(bench: Bench, call: Call, task: str, arguments: Fields, calls: dict[
         answer = ("failed", call.number, type(error).__name__, str(error), _closest(error))
     except BaseException as error:  # noqa: BLE001
         # Whatever it is, the page must hear of it, and without a value of the data.
-        answer = ("failed", call.number, "InternalError", _bug(task, error), None)
+        kind, words = "InternalError", _bug(task, error)
+        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+            kind, words = "UnreadableInput", TOO_LONG
+        answer = ("failed", call.number, kind, words, None)
     # before the answer is sent: a stop that arrives later is about nothing
     calls.pop(call.number, None)
     try:

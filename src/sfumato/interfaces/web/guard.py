@@ -10,11 +10,16 @@ comes).
 A cookie alone is not enough: browsers send cookies to every port of a machine, so that the server
 of another user of this machine could get one. All pages lie below a secret path, which only a tab
 that was opened by the token knows, and the cookie is sent to that path only.
+
+Programs come to ``/api`` with a bearer token of their own, where the workbench was started for
+them. Browsers send it for nobody: no other page can set that header without asking us first, and
+such a question is refused.
 """
 
 from __future__ import annotations
 
 import hmac
+import json
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
@@ -53,11 +58,14 @@ LANDING = (
 FORWARDED = b"x-forwarded-prefix"
 SAFE_METHODS = ("GET", "HEAD")
 # Headers that count; one that is sent twice could mean one thing here and another thing inside.
-ONCE = ("host", "origin", "sec-fetch-site", "content-length")
+ONCE = ("host", "origin", "sec-fetch-site", "content-length", "authorization")
 MEGABYTE = 1024**2
 MOST_BODY = 16 * MEGABYTE
 # Bytes of a request, and of one that brings a table.
 MOST_UPLOAD = 4096 * MEGABYTE
+# Where programs come to, and the bytes of what they send.
+API, MOST_CALL = "/api", 2 * MEGABYTE
+BEARER = "Bearer "
 
 Send = Callable[[Fields], Awaitable[None]]
 Receive = Callable[[], Awaitable[Fields]]
@@ -71,11 +79,18 @@ class Guard:
     """The application inside is reached only by who may.
 
     ``hosts`` are the names and ports that browsers may ask for; ``most`` and ``most_upload`` the
-    bytes of a request.
+    bytes of a request. ``bearer`` is the token of programs; empty: none may come.
     """
 
     def __init__(
-        self, app: Any, *, hosts: frozenset[str], token: str, port: int, tls: bool = False
+        self,
+        app: Any,
+        *,
+        hosts: frozenset[str],
+        token: str,
+        port: int,
+        tls: bool = False,
+        bearer: str = "",
     ) -> None:
         self.app = app  # the name under which the library that draws pages looks for its server
         self._token: str | None = token
@@ -85,6 +100,7 @@ class Guard:
         self._hosts = hosts
         self._scheme, self._socket = ("https", "wss") if tls else ("http", "ws")
         self._tls = tls
+        self._bearer = bearer
         self.most, self.most_upload = MOST_BODY, MOST_UPLOAD
 
     def renew(self) -> str:
@@ -103,6 +119,11 @@ class Guard:
         # behind TLS people come from other machines, whose users the system does not know
         if not self._tls and not is_own_user(scope.get("client"), scope.get("server")):
             await _refuse(scope, send, 403)
+        elif _is_call(scope):
+            if refused := self._call_refused(scope, heads):
+                await _refuse_call(send, refused)
+            else:
+                await self._pass(_without_prefix_header(scope), receive, send, heads["host"])
         elif self._lands(scope, heads):
             await self._land(send)
         elif refused := self._refused(scope, heads):
@@ -123,6 +144,26 @@ class Guard:
         # other ports of this machine count as the same site, and not as the same origin
         if heads.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             return 403
+        return self._length_refused(scope, heads)
+
+    def _call_refused(self, scope: Mapping[str, Any], heads: Mapping[str, str]) -> int:
+        """The status that a call of a program is refused with; 0: it may pass."""
+        if scope["type"] != "http":
+            return 403
+        if heads.get("host", "") not in self._hosts:
+            return 421
+        # programs say no origin, and no page of another site may call
+        if "origin" in heads and not self._right_origin(scope, heads):
+            return 403
+        if heads.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            return 403
+        sent = heads.get("authorization", "")
+        token = sent.removeprefix(BEARER) if sent.startswith(BEARER) else ""
+        if not self._bearer or not hmac.compare_digest(token.encode(), self._bearer.encode()):
+            return 401
+        return self._length_refused(scope, heads)
+
+    def _length_refused(self, scope: Mapping[str, Any], heads: Mapping[str, str]) -> int:
         length = heads.get("content-length") or "0"
         if not (length.isascii() and length.isdigit()):
             return 400
@@ -200,9 +241,11 @@ class Guard:
             await self.app(scope, self._limit_body(scope, receive), sending)
         except TooMuch:
             if not begun:
-                await _refuse(scope, send, 413)
+                await (_refuse_call(send, 413) if _is_call(scope) else _refuse(scope, send, 413))
 
     def _limit(self, scope: Mapping[str, Any]) -> int:
+        if _is_call(scope):
+            return MOST_CALL
         if "/upload/" in scope.get("path", ""):
             return self.most_upload
         return self.most
@@ -265,6 +308,18 @@ def _prefix_of(scope: Mapping[str, Any]) -> str:
     return f"/{first}" if slash else ""
 
 
+def _is_call(scope: Mapping[str, Any]) -> bool:
+    """Whether a program calls: no secret path is that short."""
+    path = str(scope.get("path", ""))
+    return path == API or path.startswith(f"{API}/")
+
+
+def _without_prefix_header(scope: Mapping[str, Any]) -> Fields:
+    """The same request without the header that only the guard sets."""
+    headers = [(name, value) for name, value in scope["headers"] if name.lower() != FORWARDED]
+    return {**scope, "headers": headers}
+
+
 def _below_prefix(scope: Mapping[str, Any]) -> Fields:
     """The same request as the application inside sees it: without the secret path, which is told in
     a header that nobody else can set.
@@ -308,6 +363,15 @@ async def _refuse(scope: Mapping[str, Any], send: Send, status: int) -> None:
             b"This is more than the workbench takes through a browser. Open the file by its path.\n"
         )
     await _answer(send, status, {"content-type": "text/plain; charset=utf-8", **PAGE}, words)
+
+
+async def _refuse_call(send: Send, status: int) -> None:
+    """Refuse a call of a program, in the form that its answers have."""
+    message = "this call is refused: send the header of the file .api-token, to this address"
+    if status == 413:
+        message = "this is more than a call may send"
+    body = json.dumps({"error": "Refused", "message": message}).encode()
+    await _answer(send, status, {"content-type": "application/json", **PAGE}, body)
 
 
 async def _answer(send: Send, status: int, heads: Mapping[str, str], body: bytes) -> None:

@@ -21,7 +21,7 @@ from sfumato.core.options import CommandOption
 from sfumato.core.portable import NO_LINK, NoLocks, endings_to, lock, open_private
 from sfumato.errors import ParameterError, UnreadableInput, require
 from sfumato.interfaces.web.fields import Fields
-from sfumato.interfaces.web.guard import Guard
+from sfumato.interfaces.web.guard import BEARER, Guard
 from sfumato.interfaces.web.login_links import OPEN, at_the_door
 from sfumato.interfaces.web.private_logging import keep_quiet
 
@@ -36,6 +36,8 @@ AWAY = 60.0
 # What comes through the browser lies in a temporary folder of this name, with a lock in it that is
 # held as long as its server runs.
 UPLOADS, LOCK = "sfumato-serve-", "lock"
+# The header that programs send; what a killed server left of such files goes at the next start.
+TOKEN_FILE = ".api-token"  # noqa: S105 - a name
 # Seconds that open pages have to close when the server ends.
 PATIENCE = 2
 REDIRECT = (
@@ -146,8 +148,8 @@ def _usable(certificate: Path, key: Path) -> None:
         raise UnreadableInput(f"{certificate} and {key}: {why}") from None
 
 
-def application(workbench: Workbench) -> Any:
-    """All pages as one application, not guarded yet."""
+def application(workbench: Workbench, *, api: bool = False) -> Any:
+    """All pages as one application, not guarded yet; ``api``: with the verbs for programs."""
     require("nicegui", extra="web", to="open the workbench")
     from fastapi import FastAPI
     from nicegui import app as drawing
@@ -157,6 +159,10 @@ def application(workbench: Workbench) -> Any:
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     enter(app, workbench)
+    if api:
+        from sfumato.interfaces.web import rest
+
+        rest.enter(app, workbench)
     drawing.on_startup(workbench.begin)
     look: Fields = {
         "title": "sfumato",
@@ -169,10 +175,15 @@ def application(workbench: Workbench) -> Any:
 
 
 def serve(
-    workbench: Workbench, reach: Reach, *, browser: bool, on_ready: Callable[[str], None]
+    workbench: Workbench,
+    reach: Reach,
+    *,
+    browser: bool,
+    on_ready: Callable[[str], None],
+    api: bool = False,
 ) -> None:
     """Serve the pages until interrupted; ``on_ready`` is told the address with the token once it
-    listens.
+    listens. ``api``: programs may come too, with the header in the file ``.api-token``.
 
     Whatever ends it, no process, no token and no upload is left.
     """
@@ -187,8 +198,14 @@ def serve(
         port = listening.getsockname()[1]
         token = secrets.token_urlsafe(32)
         tls = not reach.local
+        bearer = after.enter_context(_token_file(workbench.project.folder)) if api else ""
         guarded = Guard(
-            application(workbench), hosts=reach.names(port), token=token, port=port, tls=tls
+            application(workbench, api=api),
+            hosts=reach.names(port),
+            token=token,
+            port=port,
+            tls=tls,
+            bearer=bearer,
         )
         server = _server(guarded, reach)
         after.enter_context(_ended_by_signals(server))
@@ -207,6 +224,20 @@ def serve(
             ).start()
         on_ready(address)
         server.run(sockets=[listening])
+
+
+@contextlib.contextmanager
+def _token_file(folder: Path) -> Iterator[str]:
+    """A token for programs, in a file that only the owner of the project can read, as the header
+    that they send; the file is gone with the server.
+    """
+    bearer = secrets.token_urlsafe(32)
+    file = folder / TOKEN_FILE
+    write_whole(file, f"Authorization: {BEARER}{bearer}\n".encode())
+    try:
+        yield bearer
+    finally:
+        file.unlink(missing_ok=True)
 
 
 def _server(app: Any, reach: Reach) -> Any:
