@@ -137,7 +137,7 @@ def application(workbench: Workbench, *, seconds: float = MOST_SECONDS) -> Any:
 
     app.add_exception_handler(RequestValidationError, wrong_fields)
     app.add_exception_handler(HTTPException, unknown)
-    statuses = {
+    statuses: dict[int | str, dict[str, Any]] = {
         status: {"description": words, "model": Problem} for status, words in STATUSES.items()
     }
     for method, path, name in ROUTES:

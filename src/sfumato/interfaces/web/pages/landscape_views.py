@@ -13,7 +13,7 @@ from sfumato.interfaces.web.pages.parts import CHECKED, VALUE, Words, button, el
 from sfumato.interfaces.web.pages.tables import badge, choice, folded, pager, table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from sfumato.core.blocks import ChartAxis
     from sfumato.interfaces.web.pages.explore import Explore
@@ -129,18 +129,14 @@ def _levels(stage: Explore, column: str, ends: tuple[int, int]) -> None:
     """From which level of a column to which."""
     low, high = stage.filters.levels.get(column, ends)
     names = {str(level): str(level) for level in range(ends[0], ends[1] + 1)}
+
+    def become(end: int) -> Callable[[str], None]:
+        return lambda name: _set(stage, stage.filters.with_level(column, end, int(name), ends))
+
     with element("fieldset", "levelrange"):
         text(column, "legend", "soft", "small")
-        for end, (words, level) in enumerate((("from", low), ("to", high))):
-            choice(
-                f"{words}",
-                names,
-                str(level),
-                lambda name, end=end: _set(
-                    stage, stage.filters.with_level(column, end, int(name), ends)
-                ),
-                key=f"filter {column} {words}",
-            )
+        choice("from", names, str(low), become(0), key=f"filter {column} from")
+        choice("to", names, str(high), become(1), key=f"filter {column} to")
 
 
 def _bound(stage: Explore, name: str, axis: ChartAxis) -> None:

@@ -119,7 +119,7 @@ def _attackers(before: Assessment, after: Assessment, threshold: float) -> list[
         rows.append((attacker, knows, figure, Share(before.measure(name)), Share(value), words))
     above = [Share(side.measure("records_at_risk")) for side in (before, after)]
     unique = [Share(side.measure("unique_records")) for side in (before, after)]
-    counts = (
+    counts: tuple[tuple[Cell, ...], ...] = (
         (f"records whose own risk is above {percent(threshold)}", *above),
         ("unique records", *unique),
     )
