@@ -41,6 +41,10 @@ golden:  ## Compare golden releases with their digests in tests/golden; ARGS=--u
 	@sh tools/install.sh test
 	@$(BIN)/python -m tests.golden $(ARGS)
 
+papers:  ## Write docs/reproduced.md: published numbers beside ours; SFUMATO_REFERENCE_DATA names tables that are not ours
+	@sh tools/install.sh test
+	@$(BIN)/python tools/papers.py
+
 house:  ## Hold the gauges of readability against tools/house.json; ARGS='--update "reason"' stores those of today
 	@sh tools/install.sh test
 	@$(BIN)/python tools/house.py $(or $(ARGS),--check)

@@ -46,6 +46,7 @@ from sfumato.errors import (
     Unsatisfiable,
     did_you_mean,
 )
+from sfumato.guidance.algorithms import with_algorithms
 from sfumato.release.attack_run import AttackContext, AttackOptions, attack_release
 from sfumato.release.evaluation import evaluate, quick_metrics
 from sfumato.release.make import make_release
@@ -53,6 +54,8 @@ from sfumato.release.manifest import DESCRIPTIONS
 from sfumato.release.report.risk_utility import (
     candidate_table,
     chart_candidates,
+    chart_curve,
+    charts_of_curves,
     comparison_page,
     describe_front,
     describe_risk_axis,
@@ -93,21 +96,31 @@ class Candidate:
 
     name: str
     recipe: Recipe
+    line: str = ""
+    varied: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
-def candidates_from(files: Sequence[Path], variations: Sequence[str] = ()) -> tuple[Candidate, ...]:
-    """The candidates of some recipe files; ``variations`` (``k_anonymity.k=3,5,10``) are tried on
-    each.
+def candidates_from(
+    files: Sequence[Path], variations: Sequence[str] = (), algorithms: Sequence[str] = ()
+) -> tuple[Candidate, ...]:
+    """The candidates of some recipe files; ``variations`` (``k_anonymity.k=3,5,10``) and
+    ``algorithms`` (``all``, ``datafly``, ``mondrian.single``) are tried on each.
 
     ``k=3,5,10`` is enough where only one model or step of the recipe has a ``k``.
     """
     candidates: list[Candidate] = []
     for file in files:
-        document = _varied(recipes.read_document(file), variations, file.name)
-        label = ""
-        if len(files) > 1 or not variations:
-            label = file.stem
-        candidates += _candidates(document, label or file.stem, file.parent)
+        document = recipes.read_document(file)
+        named = {file.stem: document}
+        if algorithms:
+            prefix = f"{file.stem} " if len(files) > 1 else ""
+            named = {
+                prefix + label: concrete
+                for label, concrete in with_algorithms(document, algorithms)
+            }
+        for label, concrete in named.items():
+            varied = _varied(concrete, variations, file.name)
+            candidates += _candidates(varied, label, file.parent)
     if len(candidates) > MOST_CANDIDATES:
         raise ParameterError(
             f"{len(candidates):,} candidates are more than {MOST_CANDIDATES}; vary fewer values at"
@@ -127,8 +140,19 @@ def _candidates(document: Any, name: str, base: Path) -> list[Candidate]:
     candidates = []
     for words, concrete in expanded(document):
         full = f"{name} {words}".strip()
-        candidates.append(Candidate(full, recipes.from_dict(concrete, base=base, name=full)))
+        recipe = recipes.from_dict(concrete, base=base, name=full)
+        candidates.append(Candidate(full, recipe, name, _numbers_varied(document, concrete)))
     return candidates
+
+
+def _numbers_varied(document: Any, concrete: Any) -> dict[str, float]:
+    """The numbers that were tried in turn, by their field."""
+    values = {str(path[-1]): _at(concrete, path) for path in _varying(document, ())}
+    return {
+        field: float(value)
+        for field, value in values.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
 
 
 def expanded(document: Any) -> Iterator[tuple[str, Any]]:
@@ -260,7 +284,8 @@ class CandidateOutcome:
     ``risks`` are rates of success of attacks and the risks that follow from class sizes;
     ``utilities`` are normalised (0: nothing is lost) unless ``higher`` names them. ``reason`` says
     why nothing was released; ``intervals`` between what those risks lie that were found on a
-    sample; ``drawn`` that the rows were drawn anew and are nobody's.
+    sample; ``drawn`` that the rows were drawn anew and are nobody's. ``varied`` are the numbers
+    that were tried in turn, and ``line`` names the candidates that differ in nothing else.
     """
 
     name: str
@@ -276,6 +301,8 @@ class CandidateOutcome:
     seconds: float
     intervals: Mapping[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
     drawn: bool = False
+    line: str = ""
+    varied: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> CandidateOutcome:
@@ -392,6 +419,16 @@ class Comparison(Reportable):
             for map_comparison in maps
         }
 
+    def curves(self) -> dict[str, ChartBlock]:
+        """Every utility and risk over every number that was tried in turn: a line an algorithm."""
+        plain = self.to_dict()
+        measured = {name for o in self.outcomes for name in (*o.utilities, *o.risks)}
+        charts = {}
+        for field in sorted({field for o in self.outcomes for field in o.varied}):
+            for name in sorted(measured):
+                charts[f"{name}-by-{field}".replace(" ", "_")] = chart_curve(plain, field, name)
+        return charts
+
     def write(self, folder: str | Path, *, force: bool = False, pictures: bool = False) -> Path:
         """Write ``comparison.json``, ``comparison.csv``, ``comparison.html`` and the map as SVG and
         PNG; ``pictures``: the other maps too.
@@ -411,7 +448,7 @@ class Comparison(Reportable):
             if (target / "pictures" / DESCRIPTIONS).is_file():  # those of an earlier comparison
                 shutil.rmtree(target / "pictures")
             if pictures:
-                write_pictures(target / "pictures", self.other_maps())
+                write_pictures(target / "pictures", self.other_maps() | self.curves())
             (target / "comparison.json").write_text(
                 json.dumps(plain, indent=2, ensure_ascii=False) + "\n", "utf-8"
             )
@@ -431,6 +468,7 @@ class Comparison(Reportable):
             Paragraph(describe_front(plain), "strong"),
             candidate_table(plain),
             chart_candidates(plain),
+            *charts_of_curves(plain),
             *(Paragraph(description, "quiet") for description in axes),
             *(Paragraph(f"{o.name}: {o.reason}", "quiet") for o in self.outcomes if o.reason),
         ]
@@ -493,7 +531,7 @@ def try_and_keep(
     try:
         release = make_release(dataset.described_by(recipe), recipe, context)
     except (Unsatisfiable, SchemaError, ParameterError) as error:
-        return _nothing(candidate.name, str(error), recipes.public_dict(recipe), started), None
+        return _nothing(candidate, str(error), started), None
     return _outcome(candidate, release, terms, started, part_of(progress, 0.6, 1.0)), release
 
 
@@ -527,6 +565,8 @@ def _outcome(
         recipe=recipes.public_dict(candidate.recipe),
         seconds=time.monotonic() - started,
         drawn=release.released.drawn,
+        line=candidate.line,
+        varied=candidate.varied,
         **measures,
     )
 
@@ -567,9 +607,21 @@ def _kept_worth(pair: TablePair, keep: tuple[str, ...]) -> dict[str, float]:
     return {}
 
 
-def _nothing(name: str, reason: str, recipe: Fields, started: float) -> CandidateOutcome:
+def _nothing(candidate: Candidate, reason: str, started: float) -> CandidateOutcome:
     return CandidateOutcome(
-        name, False, reason, 0, 0, (), {}, {}, (), recipe, time.monotonic() - started
+        name=candidate.name,
+        holds=False,
+        reason=reason,
+        records=0,
+        suppressed=0,
+        promises=(),
+        risks={},
+        utilities={},
+        higher=(),
+        recipe=recipes.public_dict(candidate.recipe),
+        seconds=time.monotonic() - started,
+        line=candidate.line,
+        varied=candidate.varied,
     )
 
 

@@ -665,6 +665,14 @@ def compare(
             typed=list[str],
         ),
     ] = (),
+    algorithms: Annotated[
+        Sequence[str],
+        CommandOption(
+            "recoding algorithm to try in the place of that of the recipe: 'all', a step like"
+            " 'mondrian', or 'datafly'; repeat it",
+            typed=list[str],
+        ),
+    ] = (),
     seed: Annotated[
         SeedLike, CommandOption("hexadecimal seed, to repeat a comparison", typed=str)
     ] = None,
@@ -677,22 +685,23 @@ def compare(
 
     ``candidates`` are recipes by name, or recipe files, which may say ``{vary: [3, 5, 10]}`` where
     a value should be tried in turn; ``vary`` does so from outside: ``["k_anonymity.k=3,5,10"]``.
+    ``algorithms`` puts each of them in the place of the first recoding step.
     ``remember`` is a folder in which finished candidates are kept for the next run.
     """
     from sfumato.guidance.comparison import Candidate, CommonTerms, candidates_from
     from sfumato.guidance.comparison import compare as _compare
 
     if isinstance(candidates, Mapping):
-        if vary:
+        if vary or algorithms:
             raise ParameterError(
-                "vary is for recipe files; vary recipes in Python by making several"
+                "vary and algorithms are for recipe files; make several recipes in Python"
             )
         recipes_to_run = tuple(
             Candidate(name, r if isinstance(r, Recipe) else recipes.load(r))
             for name, r in candidates.items()
         )
     else:
-        recipes_to_run = candidates_from([Path(file) for file in candidates], vary)
+        recipes_to_run = candidates_from([Path(file) for file in candidates], vary, algorithms)
     terms = CommonTerms(
         Seed.of(seed),
         None if options.attacks is None else as_tuple(options.attacks),

@@ -33,6 +33,26 @@ def test_pictures_are_the_maps_of_all_other_risks_and_utilities(sfumato, tmp_pat
     assert sfumato(*how, "-o", out, "--force").code == 0 and not (out / "pictures").exists()
 
 
+def test_algorithms_are_tried_in_the_place_of_that_of_the_recipe(sfumato, tmp_path):
+    table, recipe, out = tmp_path / "people.csv", tmp_path / "grid.yaml", tmp_path / "out"
+    table.write_text("sex,age\n" + "".join(f"{'fm'[i % 2]},{20 + i % 7}\n" for i in range(30)))
+    recipe.write_text(GRID.replace("k_anonymity: {k: {vary: [1, 2]}}", "k_anonymity: 2"))
+    how = ("compare", table, recipe, "--workers", 1, "--seconds", 2, "-q", "--vary", "k=2,3")
+    made = sfumato(*how, "--algorithms", "datafly", "--algorithms", "mondrian", "-o", out)
+    assert made.code == 0
+    told = json.loads((out / "comparison.json").read_text())["candidates"]
+    assert [candidate["name"] for candidate in told] == [
+        "datafly k=2",
+        "datafly k=3",
+        "mondrian k=2",
+        "mondrian k=3",
+    ]
+    assert [candidate["varied"] for candidate in told] == [{"k": 2.0}, {"k": 3.0}] * 2
+    assert "as k grows" in (out / "comparison.html").read_text()
+    wrong = sfumato(*how, "--algorithms", "mondrain")
+    assert wrong.code == 2 and "Did you mean" in wrong.err
+
+
 def test_candidates_are_attacked_with_parameters(sfumato, visits, recipe):
     asked = (
         "--attack",

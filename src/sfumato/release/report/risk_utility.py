@@ -79,6 +79,47 @@ def chart_candidates(comparison: Fields) -> ChartBlock:
     )
 
 
+def chart_curve(comparison: Fields, field: str, measure: str) -> ChartBlock:
+    """A utility or a risk over a number that was tried in turn; a line for each of the candidates
+    that differ in nothing else.
+    """
+    lines: dict[str, list[Point]] = {}
+    sentences = []
+    for candidate in comparison["candidates"]:
+        value = {**candidate["risks"], **candidate["utilities"]}.get(measure)
+        varied = candidate.get("varied", {})
+        if value is None or field not in varied:
+            continue
+        others = [f"{name}={number(x)}" for name, x in varied.items() if name != field]
+        line = " ".join([candidate["line"], *others])
+        lines.setdefault(line, []).append(Point(varied[field], value, name=candidate["name"]))
+        sentences.append(f"{candidate['name']}: {number(value)}")
+    series = []
+    for line, points in lines.items():
+        points.sort(key=lambda point: point.x)
+        series.append(Series(line, tuple(points), "line"))
+    title = _lower_title(measure)
+    return ChartBlock(
+        f"{measure}-by-{field}",
+        "lines",
+        ChartAxis(field),
+        ChartAxis(title),
+        tuple(series),
+        f"{title} by {field}. {'; '.join(sentences)}.",
+        caption=f"One line for each recipe and algorithm: {title} as {field} grows.",
+    )
+
+
+def charts_of_curves(comparison: Fields) -> list[ChartBlock]:
+    """The utility of the map over every number that was tried in turn."""
+    fields = {
+        field for candidate in comparison["candidates"] for field in candidate.get("varied", ())
+    }
+    return [
+        chart_curve(comparison, field, comparison["axes"]["utility"]) for field in sorted(fields)
+    ]
+
+
 def candidate_table(comparison: Fields) -> TableBlock:
     """Every candidate: ● is on the front; its risk, its utility, and whether its promises hold."""
     risk, utility = comparison["axes"]["risk"], comparison["axes"]["utility"]
@@ -193,6 +234,7 @@ def comparison_page(comparison: Fields) -> str:
     blocks += [
         Heading("Risk and utility"),
         chart_candidates(comparison),
+        *charts_of_curves(comparison),
         Heading("Candidates"),
         candidate_table(comparison),
     ]
