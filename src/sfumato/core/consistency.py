@@ -92,17 +92,15 @@ def _nodes(values: Labels, ladder: Ladder) -> list[set[str | None]]:
     """Per value, itself and all nodes above it."""
     position = {label: code for code, label in enumerate(ladder.labels[0])}
     climbs = [ladder.climb(0, level).tolist() for level in range(ladder.depth)]
-    return [
-        (
-            {
-                labels[climb[position[v]]]
-                for labels, climb in zip(ladder.labels, climbs, strict=True)
-            }
-            if v in position
-            else {v}
-        )
-        for v in values
-    ]
+    spellings = []
+    for value in values:
+        labels_above = {value}
+        if value in position:
+            code = position[value]
+            levels = zip(ladder.labels, climbs, strict=True)
+            labels_above = {labels[climb[code]] for labels, climb in levels}
+        spellings.append(labels_above)
+    return spellings
 
 
 def _sets(released: Labels, values: set[str | None]) -> dict[int, set[str | None]]:

@@ -417,10 +417,13 @@ def _said_once(problems: Sequence[str]) -> list[str]:
         # A name is quoted as Python does: in double quotes where it holds a single one.
         about = re.fullmatch(r"column ('[^']*'|\"[^\"]*\"): (.*)", problem)
         columns.setdefault(about[2] if about else problem, []).extend([about[1]] if about else [])
-    return [
-        f"{inflect(len(names), 'column')} {', '.join(names)}: {sentence}" if names else sentence
-        for sentence, names in columns.items()
-    ]
+    sentences = []
+    for sentence, names in columns.items():
+        where = ""
+        if names:
+            where = f"{inflect(len(names), 'column')} {', '.join(names)}: "
+        sentences.append(where + sentence)
+    return sentences
 
 
 def _objects(

@@ -709,16 +709,12 @@ def implied_by(name: str) -> tuple[str, ...]:
     True
     """
     stronger = variants(family("models")[name])
-    return tuple(
-        other_name
-        for other_name, cls in family("models").items()
-        if any(
-            instance.implies(weaker)
-            for weaker in variants(cls)
-            if not trivial(weaker)
-            for instance in stronger
-        )
-    )
+    implied_names = []
+    for other_name, cls in family("models").items():
+        weaker_models = [weaker for weaker in variants(cls) if not trivial(weaker)]
+        if any(instance.implies(weaker) for weaker in weaker_models for instance in stronger):
+            implied_names.append(other_name)
+    return tuple(implied_names)
 
 
 def _meaning(cls: object, name: str) -> str:

@@ -334,13 +334,15 @@ class Schema:
 
     def of_another_shape(self, table: str, own: str = "table") -> list[str]:
         """One problem for every column of a table whose role belongs to data of another shape."""
-        return [
-            f"column {name!r} of {table} has role {role!s}, which belongs to another shape of data;"
-            f" write 'shape: {shape}' into the recipe"
-            for role, shape in SHAPED.items()
-            if shape != own
-            for name in self.columns(role)
-        ]
+        problems = []
+        for role, shape in SHAPED.items():
+            columns = () if shape == own else self.columns(role)
+            problems += [
+                f"column {name!r} of {table} has role {role!s}, which belongs to another shape of "
+                f"data; write 'shape: {shape}' into the recipe"
+                for name in columns
+            ]
+        return problems
 
     def undecided(self, table: str) -> list[str]:
         """One problem that names all columns somebody has to decide on, or none."""

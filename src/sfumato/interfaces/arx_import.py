@@ -170,14 +170,11 @@ class ArxProject:
             if self.table is not None:
                 _copied(archive, self.table, making / "data.csv", MOST_TABLE)
         document = dict(self.document)
-        document["columns"] = {
-            name: (
-                {**spec, "hierarchy": {"file": {"path": files[name]}}}
-                if name in files
-                else dict(spec)
-            )
-            for name, spec in self.document["columns"].items()
-        }
+        document["columns"] = {}
+        for name, spec in self.document["columns"].items():
+            document["columns"][name] = dict(spec)
+            if name in files:
+                document["columns"][name]["hierarchy"] = {"file": {"path": files[name]}}
         header = [f"# {line}" for line in str(self).splitlines()]
         (making / "recipe.yaml").write_text(
             "\n".join([*header, write_yaml(document)]), encoding="utf-8"

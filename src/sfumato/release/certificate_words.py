@@ -42,10 +42,10 @@ these fields.
 
 def without_words(document: Fields) -> Document:
     """A document as it is certified: of the sections that are told in words, the fields alone."""
-    return {
-        name: _stripped(part, WORDS[name]) if name in WORDS else part
-        for name, part in document.items()
-    }
+    fields = dict(document)
+    for name in WORDS.keys() & document.keys():
+        fields[name] = _stripped(document[name], WORDS[name])
+    return fields
 
 
 def words_in(document: Fields) -> Document:
@@ -59,11 +59,13 @@ def _stripped(part: object, words: tuple[str, ...]) -> Any:
     if not isinstance(part, Mapping):
         return part
     nested = {"tried", "skipped", "steps"}
-    return {
-        name: _stripped(value, words) if name in nested else value
-        for name, value in part.items()
-        if name not in words
-    }
+    fields = {}
+    for name, value in part.items():
+        if name in nested:
+            fields[name] = _stripped(value, words)
+        elif name not in words:
+            fields[name] = value
+    return fields
 
 
 def with_words(certificate: Fields) -> Document:

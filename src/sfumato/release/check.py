@@ -77,12 +77,13 @@ def check_released(
             recipe.meet,
         )
         pairs = zip(verdicts, verdicts_as_read, strict=True)
-        verdicts = tuple(
-            verdict
-            if verdict_as_read.holds or not verdict.holds
-            else _read_otherwise(verdict_as_read, reading)
-            for verdict, verdict_as_read in pairs
-        )
+        worst_verdicts = []
+        for verdict, verdict_as_read in pairs:
+            if verdict.holds and not verdict_as_read.holds:
+                worst_verdicts.append(_read_otherwise(verdict_as_read, reading))
+            else:
+                worst_verdicts.append(verdict)
+        verdicts = tuple(worst_verdicts)
     return verdicts
 
 

@@ -216,13 +216,14 @@ def _steps_as_certified(specs: Sequence[Any], steps_again: Sequence[Any]) -> lis
     for index, (spec, step) in enumerate(zip(specs, steps, strict=False)):
         if "seconds" not in fields_of(spec):
             continue
-        timed = [
-            {name: value for name, value in fields_of(step_spec).items() if name not in BY_CLOCK}
-            for step_spec in (spec, step)
-        ]
-        if name_of(spec) == name_of(step) and agree(*timed):
+        if name_of(spec) == name_of(step) and agree(_untimed(spec), _untimed(step)):
             steps[index] = spec
     return steps
+
+
+def _untimed(spec: Any) -> Document:
+    """The options of a step that do not depend on the clock."""
+    return {name: value for name, value in fields_of(spec).items() if name not in BY_CLOCK}
 
 
 def order_against_original(

@@ -74,8 +74,9 @@ def _shown_columns(section: Fields) -> Document:
     """What is said of a table, but for what lists values of its columns."""
     if "columns" not in section:
         return dict(section)
-    columns = {
-        name: {key: value for key, value in spec.items() if key not in ("hierarchy", "order")}
-        for name, spec in section["columns"].items()
-    }
+    columns = {}
+    for name, spec in section["columns"].items():
+        columns[name] = dict(spec)
+        for key in ("hierarchy", "order"):
+            columns[name].pop(key, None)
     return {**section, "columns": columns}

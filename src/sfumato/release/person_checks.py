@@ -160,14 +160,13 @@ def _kind_fits(attribute: Attribute, expected: Attribute) -> bool:
 
 def _cut(schemas: Schemas, expected: Schemas) -> list[str]:
     """Tables that belong to another one in the recipe, and to none in the release."""
-    return [
-        table
-        for table, schema in schemas.items()
-        if any(
-            c in expected[table].attributes and schema[c].of != expected[table][c].of
-            for c in schema.attributes
-        )
-    ]
+    cut_tables = []
+    for table, schema in schemas.items():
+        attributes = expected[table].attributes
+        shared_columns = [name for name in schema.attributes if name in attributes]
+        if any(schema[name].of != attributes[name].of for name in shared_columns):
+            cut_tables.append(table)
+    return cut_tables
 
 
 def _said_to_cut(steps: Sequence[Any]) -> bool:
@@ -209,12 +208,9 @@ def numbers_of_recipe(
 
 def dropped_columns(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
     """The columns that are certified as dropped are those that the recipe calls direct."""
-    names = [
-        column
-        for columns in columns_in_recipe(certificate["recipe"]).values()
-        for column, spec in columns.items()
-        if "drop" in spec["role"]
-    ]
+    names = []
+    for columns in columns_in_recipe(certificate["recipe"]).values():
+        names += [column for column, spec in columns.items() if "drop" in spec["role"]]
     if sorted(certificate["dropped_columns"]) == sorted(names):
         return None
     words = "dropped_columns: the recipe names other direct identifiers"

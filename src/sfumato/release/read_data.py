@@ -327,15 +327,16 @@ def _require_numbers(tables: Mapping[str, TableRead], schemas: Mapping[str, Sche
     """Refuse a column of words that is said to hold amounts and is released as it is: whoever
     verifies the release takes it for another.
     """
-    problems = [
-        f"{table.source.name}: column {column!r} has kind numeric, but most of its values are not "
-        "numbers; remove or correct 'kind'"
-        for name, table in tables.items()
-        for column, attribute in schemas[name].attributes.items()
-        if attribute.kind is Kind.NUMERIC
-        and not set(attribute.roles) & RECODED
-        and has_words(table.frame[column])
-    ]
+    problems = []
+    for name, table in tables.items():
+        for column, attribute in schemas[name].attributes.items():
+            if attribute.kind is not Kind.NUMERIC or set(attribute.roles) & RECODED:
+                continue
+            if has_words(table.frame[column]):
+                problems.append(
+                    f"{table.source.name}: column {column!r} has kind numeric, but most of its "
+                    "values are not numbers; remove or correct 'kind'"
+                )
     if problems:
         raise SchemaError(problems)
 

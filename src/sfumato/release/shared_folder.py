@@ -290,12 +290,11 @@ def _hierarchies(certificate: Fields) -> dict[str, Schema]:
     be read.
     """
     try:
-        return {
-            table: Schema(
-                {column: _above(spec) for column, spec in columns.items() if "hierarchy" in spec}
-            )
-            for table, columns in columns_in_recipe(certificate["recipe"]).items()
-        }
+        schemas = {}
+        for table, columns in columns_in_recipe(certificate["recipe"]).items():
+            specs = {column: spec for column, spec in columns.items() if "hierarchy" in spec}
+            schemas[table] = Schema({column: _above(spec) for column, spec in specs.items()})
+        return schemas
     except (SfumatoError, KeyError, TypeError, ValueError, AttributeError):
         return {}
 

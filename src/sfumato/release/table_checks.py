@@ -12,6 +12,7 @@ import polars as pl
 from sfumato.core import recipe_files as recipes
 from sfumato.core import registry
 from sfumato.core.acceptance import TEXT_ONLY, accepted_pairs
+from sfumato.core.arguments import as_tuple
 from sfumato.core.fields import Document, Fields
 from sfumato.core.hierarchy import TOP
 from sfumato.core.schema import Kind, Missing, Role
@@ -108,11 +109,12 @@ def _roles(certificate: Fields, expected: Schema, names: list[str]) -> Iterator[
     replaced = {
         c for c in unknown if c not in expected_columns or expected_columns[c].has(Role.DROP)
     }
-    roles = {
-        c: [Role.KEEP] if c in replaced else list(expected_columns[c].roles)
-        for c in names
-        if c in expected_columns or c in replaced
-    }
+    roles = {}
+    for name in names:
+        if name in replaced:
+            roles[name] = [Role.KEEP]
+        elif name in expected_columns:
+            roles[name] = list(expected_columns[name].roles)
     if differing := [
         c for c in roles if sorted(roles_certified.get(c, ())) != sorted(map(str, roles[c]))
     ]:
@@ -419,11 +421,7 @@ def default_readers(certificate: Fields, shared: SharedFolder, original: Origina
     if "parts" in certificate[DATA]:  # in Parquet, which says what is text
         return None
     accepted = certificate["recipe"].get("accept") or {}
-    text_only = [
-        c
-        for c, spec in accepted.items()
-        if TEXT_ONLY in (spec if isinstance(spec, list) else [spec])
-    ]
+    text_only = [column for column, spec in accepted.items() if TEXT_ONLY in as_tuple(spec)]
     for reading in read_as_one(released.to_polars(), certificate[DATA]["format"], but=text_only):
         if original.as_judged is None:
             before = None

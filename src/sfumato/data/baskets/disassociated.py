@@ -106,16 +106,15 @@ class Disassociated(PeopleData):
         # A new order everywhere: by the order of the parts, chunks could be joined person by
         # person.
         order = stream.permutation(len(self.clusters)).tolist()
-        clusters = tuple(
-            dataclasses.replace(
-                self.clusters[cluster_number],
-                chunks=tuple(
-                    tuple(chunk[i] for i in stream.permutation(len(chunk)).tolist())
-                    for chunk in self.clusters[cluster_number].chunks
-                ),
-            )
-            for cluster_number in order
-        )
+        shuffled_clusters = []
+        for number in order:
+            chunks = []
+            for chunk in self.clusters[number].chunks:
+                positions = stream.permutation(len(chunk)).tolist()
+                chunks.append(tuple(chunk[i] for i in positions))
+            cluster = dataclasses.replace(self.clusters[number], chunks=tuple(chunks))
+            shuffled_clusters.append(cluster)
+        clusters = tuple(shuffled_clusters)
         # Only who is in the release is kept of the origins, so their order must tell nothing
         # either.
         if self.origin is None:
@@ -138,11 +137,8 @@ class Disassociated(PeopleData):
                 for term_number, item in enumerate(sorted(cluster.terms), start=1)
             ]
             for chunk, parts in enumerate(cluster.chunks, start=1):
-                rows += [
-                    (number, chunk, record, item)
-                    for record, part in enumerate(parts, start=1)
-                    for item in sorted(part)
-                ]
+                for record, part in enumerate(parts, start=1):
+                    rows += [(number, chunk, record, item) for item in sorted(part)]
         types = {CLUSTER: pl.Int64, CHUNK: pl.Int64, RECORD: pl.Int64, self.item: pl.String}
         return {"data": pl.DataFrame(rows, schema=types, orient="row")}
 

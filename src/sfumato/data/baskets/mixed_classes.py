@@ -53,14 +53,12 @@ class OwnColumn:
         numeric = column.dtype.is_numeric()
         # Missing values last, then numbers by size, then words: neighbours in this order are alike,
         # so halving it at a median keeps like people together.
-        key = {
-            label: (
-                label is None,
-                float(label) if numeric and label is not None else 0.0,
-                label or "",
-            )
-            for label in labels
-        }
+        key = {}
+        for label in labels:
+            size = 0.0
+            if numeric and label is not None:
+                size = float(label)
+            key[label] = (label is None, size, label or "")
         texts = sorted(labels, key=lambda label: key[label])
         label_codes = {label: code for code, label in enumerate(texts)}
         image = np.array([label_codes[label] for label in labels], dtype=np.int64)

@@ -257,10 +257,9 @@ def _blocks(people: Baskets, size: int) -> list[NDArray[np.int64]]:
     order = order[people.sets.lengths[order] > 0]
     # The last block takes the rest, since a short one of its own might have too few carriers.
     count = max(1, len(order) // size)
-    return [
-        order[number * size : (number + 1) * size if number < count - 1 else len(order)]
-        for number in range(count)
-    ]
+    starts = [number * size for number in range(count)]
+    ends = [*starts[1:], len(order)]
+    return [order[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def gray_order(sets: ItemSets) -> NDArray[np.int64]:

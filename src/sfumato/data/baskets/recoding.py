@@ -111,14 +111,10 @@ class ItemRecoding(BasketStep):
         """
         labels, supports = people.taxonomy.labels, people.sets.supports
         # Names settle ties, so that the result does not depend on how the hierarchy is written.
-        priced = [
-            (
-                round(cuts.cost(cut, supports, people.taxonomy), 12),
-                sorted(labels[node] for node in set(cut.tolist())),
-                cut,
-            )
-            for cut in cuts.all_cuts(people.taxonomy)
-        ]
+        priced = []
+        for cut in cuts.all_cuts(people.taxonomy):
+            cost = round(cuts.cost(cut, supports, people.taxonomy), 12)
+            priced.append((cost, sorted(labels[node] for node in set(cut.tolist())), cut))
         priced.sort(key=lambda priced_cut: priced_cut[:2])
         # By rising cost, so the first that passes is the cheapest.
         return next(

@@ -196,15 +196,12 @@ class Scoreboard(Attack):
         sets = sight.original.sets
         first = int(sets.pointers[person])
         own = {int(item): first + number for number, item in enumerate(sets[person])}
-        grades = {
-            name: np.array(
-                [
-                    sight.original.grades[name][own[item]] if item in own else np.nan
-                    for item in codes.values()
-                ]
-            )
-            for name in grade_names
-        }
+        owned = [(place, own[item]) for place, item in enumerate(codes.values()) if item in own]
+        places, occurrences = np.array(owned, dtype=np.int64).reshape(-1, 2).T
+        grades = {}
+        for name in grade_names:
+            grades[name] = np.full(len(codes), np.nan)
+            grades[name][places] = np.asarray(sight.original.grades[name])[occurrences]
         return Description(np.array(list(codes), dtype=np.int64), grades, true)
 
     def scores(

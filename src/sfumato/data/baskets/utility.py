@@ -160,13 +160,14 @@ class ItemsetSurvival(Utility):
         taxonomies = [_taxonomy(original, people) for people in (original, released)]
         # Level 0 is the items as they are. The level of the root is left out: everything is one
         # there.
-        (before, after), *lifted = [
-            [
-                self._frequent(people, taxonomy, level)
-                for people, taxonomy in zip((original, released), taxonomies, strict=True)
-            ]
-            for level in range(original.taxonomy.height if original.has_taxonomy else 1)
-        ]
+        height = 1
+        if original.has_taxonomy:
+            height = original.taxonomy.height
+        by_level = []
+        for level in range(height):
+            frequent_before = self._frequent(original, taxonomies[0], level)
+            by_level.append((frequent_before, self._frequent(released, taxonomies[1], level)))
+        (before, after), *lifted = by_level
         surviving, ghosts = len(before & after), len(after - before)
         share = surviving / len(before) if before else 1.0
         levels = {

@@ -117,11 +117,12 @@ def purchases(people: int = 1000, *, items: int = 400, seed: int = 7) -> Baskets
 def _products(count: int) -> tuple[list[str], Document]:
     """Invented names, and a tree of departments and groups above them."""
     words = ["".join(parts) for parts in product(FIRST, LAST)]
-    names = [
+    names = []
+    for i in range(count):
+        rounds, position = divmod(i, len(words))
         # Where names run out they begin again, with a number behind them.
-        words[i % len(words)] + (str(i // len(words)) if i >= len(words) else "")
-        for i in range(count)
-    ]
+        number = str(rounds) if rounds else ""
+        names.append(words[position] + number)
     departments: dict[str, dict[str, list[str]]] = {}
     for position, name in enumerate(names):
         group = position // PER_GROUP

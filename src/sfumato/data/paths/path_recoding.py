@@ -222,9 +222,10 @@ class PathLattice:
         else:
             span = 1.0
         # No times at all lose everything, times as they are nothing.
-        times = np.array(
-            [1.0 if w == EVERYTHING else 0.0 if w == 1 else min(1.0, w / span) for w in widths]
-        )
+        windows = np.array(widths, dtype=np.float64)
+        times = np.minimum(1.0, windows / span)
+        times[windows == 1] = 0.0
+        times[windows == EVERYTHING] = 1.0
         weight = step.time_weight
         return cls(
             people, tower, levels, widths, (1 - weight) * places[:, None] + weight * times[None, :]

@@ -123,14 +123,8 @@ class Trajectories(PeopleData):
             *(schemas["people"].dropped_columns if "people" in schemas else ()),
         ]
         own_notes += [f"{len(dropped)} direct identifier(s) were dropped"] if dropped else []
-        open_columns = sum(
-            any(
-                table_schema[name].has(Role.QUASI)
-                for table_schema in schemas.values()
-                if name in table_schema.attributes
-            )
-            for name in own.columns
-        )
+        quasi_columns = {name for schema in schemas.values() for name in schema.quasi}
+        open_columns = len(quasi_columns.intersection(own.columns))
         if open_columns:
             own_notes.append(
                 f"{open_columns} column(s) with role quasi are released unchanged: promises about "
@@ -343,13 +337,13 @@ def _columns(
         *missing_column_problems(data.columns, source, schema.attributes),
         *without_role(data.columns, source, schema.attributes, SERVED),
         *schema.undecided(source.name),
-        *(
-            f"column {name!r} of {source.name} has role {role!s}, which paths do not use; they use "
-            f"{SERVED}"
-            for role in (Role.ITEM, Role.FROM, Role.TO)
-            for name in schema.columns(role)
-        ),
     ]
+    for role in (Role.ITEM, Role.FROM, Role.TO):
+        for name in schema.columns(role):
+            problems.append(
+                f"column {name!r} of {source.name} has role {role!s}, which paths do not use; they "
+                f"use {SERVED}"
+            )
     units, times, places = (schema.columns(role) for role in (Role.PERSON, Role.TIME, Role.PLACE))
     if len(units) != 1 or schema.person is None:
         problems.append(
@@ -369,16 +363,17 @@ def _columns(
 
 
 def _require_no_gaps(data: pl.DataFrame, columns: tuple[str, ...], source: Source) -> None:
-    problems = [
-        f"{gaps:,} of {data.height:,} rows of {source.name} have no value in column {name!r}; "
-        "remove these rows"
-        for name in columns
-        if (
-            gaps := data[name].null_count()
-            # NaN is not missing for the table, but it is no place either.
-            + (int(data[name].is_nan().sum()) if data[name].dtype.is_float() else 0)
-        )
-    ]
+    problems = []
+    for name in columns:
+        gaps = data[name].null_count()
+        # NaN is not missing for the table, but it is no place either.
+        if data[name].dtype.is_float():
+            gaps += int(data[name].is_nan().sum())
+        if gaps:
+            problems.append(
+                f"{gaps:,} of {data.height:,} rows of {source.name} have no value in column "
+                f"{name!r}; remove these rows"
+            )
     if problems:
         raise SchemaError(problems)
 

@@ -114,10 +114,10 @@ def unicity_curve(
     people = len(known_points.starts) - 1
     lengths = np.diff(known_points.starts)
     # Who has fewer than p points is known by all of them: one set.
-    totals = [
-        float(sum(math.comb(int(n), min(int(n), p)) for n in lengths))
-        for p in range(1, largest_set + 1)
-    ]
+    totals = []
+    for p in range(1, largest_set + 1):
+        counts = [math.comb(n, min(n, p)) for n in lengths.tolist()]
+        totals.append(float(sum(counts)))
     # Decided for each size by itself: pairs may be few enough where triples are not.
     exact = [total <= EXACT for total in totals]
     shares = np.zeros((people, largest_set))

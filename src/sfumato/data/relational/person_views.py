@@ -99,25 +99,21 @@ def shown_of(parts: Sequence[TableRows], *, split: bool = False) -> Shown:
         own, persons, owners = _apart(own, below, people.name)
     # Directly below the people, or below nobody: there is no row above to look at.
     top = {people.name, None}
-    row_views = tuple(
-        ShownRows(
-            rows.name,
-            owners[rows.name],
-            codes_of(rows.frame, rows.described.quasi, len(rows)),
-            None if rows.link.parent in top else rows.link.parent,
-            None if rows.link.parent in top else rows.above,
-        )
-        for rows in below
-    )
+    row_views = []
+    for rows in below:
+        codes = codes_of(rows.frame, rows.described.quasi, len(rows))
+        parent, above = rows.link.parent, rows.above
+        if parent in top:
+            parent = above = None
+        row_views.append(ShownRows(rows.name, owners[rows.name], codes, parent, above))
     everyone = np.arange(len(people), dtype=np.int64)
-    sensitive = {
-        f"{rows.name}.{column}": _sensitive(
-            rows.frame[column], owners.get(rows.name, everyone), rows.described[column]
-        )
-        for rows in parts
-        for column in rows.described.sensitive
-    }
-    return Shown(persons, own, row_views, sensitive)
+    sensitive = {}
+    for rows in parts:
+        row_owners = owners.get(rows.name, everyone)
+        for column in rows.described.sensitive:
+            values = _sensitive(rows.frame[column], row_owners, rows.described[column])
+            sensitive[f"{rows.name}.{column}"] = values
+    return Shown(persons, own, tuple(row_views), sensitive)
 
 
 def _apart(

@@ -87,11 +87,11 @@ class RelatedTables(PeopleData):
         """Columns that were left out are not there; a table whose keys name nobody does not join
         with the people any more.
         """
-        present_schemas = {
-            name: schema.without(c for c in schema.attributes if c not in tables[name].columns)
-            for name, schema in schemas.items()
-            if name in tables
-        }
+        present_schemas = {}
+        for name, schema in schemas.items():
+            if name in tables:
+                missing = [c for c in schema.attributes if c not in tables[name].columns]
+                present_schemas[name] = schema.without(missing)
         released = dict(present_schemas)
         # A table that joined before may have been cut; only its keys can tell.
         for name, schema in present_schemas.items():
@@ -342,14 +342,12 @@ class RelatedTables(PeopleData):
 
     def proven(self) -> Mapping[str, str]:
         """Every key names a row: otherwise the tables could not have been read."""
-        join_words_list = [
-            (
-                f"{len(rows):,} rows of {rows.name} belong to {rows.link.parent}"
-                if rows.link.parent
-                else f"{rows.name} joins with no other table, as declared"
-            )
-            for rows in self.below
-        ]
+        join_words_list = []
+        for rows in self.below:
+            words = f"{rows.name} joins with no other table, as declared"
+            if rows.link.parent:
+                words = f"{len(rows):,} rows of {rows.name} belong to {rows.link.parent}"
+            join_words_list.append(words)
         if not join_words_list:
             return {}
         return {"every key names a row": "; ".join(join_words_list)}
@@ -374,13 +372,11 @@ class RelatedTables(PeopleData):
 
     def doubts(self) -> Mapping[str, str]:
         """Keys that are no pseudonyms: a release holds no others."""
-        names = [
-            (rows.name, keys)
-            for rows in self.parts
-            for keys in (rows.names, rows.groups)
-            if keys is not None
-        ]
-        bare = [name for name, keys in names if not pseudonyms.are_pseudonyms(keys)]
+        bare = []
+        for rows in self.parts:
+            for keys in (rows.names, rows.groups):
+                if keys is not None and not pseudonyms.are_pseudonyms(keys):
+                    bare.append(rows.name)
         message = (
             f"the keys of {join_words(bare)} are not all pseudonyms; they may be the original ones"
         )

@@ -79,10 +79,8 @@ class TrimRows(RowsStep):
         while stays := _trimmed(models, remaining.shown(), stream):
             retained_rows.append(stays)
             remaining = remaining.kept(stays)
-        before, after = (
-            {rows.table: len(rows.person) for rows in tables_now.shown().rows}
-            for tables_now in (people, remaining)
-        )
+        before = {rows.table: len(rows.person) for rows in people.shown().rows}
+        after = {rows.table: len(rows.person) for rows in remaining.shown().rows}
         facts = rows_within(
             self.budget, before, after, step=self.name, first="recode their columns"
         )

@@ -81,12 +81,11 @@ class RowsPerPerson(Utility):
         """The largest distance of all tables."""
         original, released = pair.original, pair.released
         before, after = _require_both(original, released, self.name)
-        distances = {
-            rows.name: _distance(
-                *(_counts(tables, rows.name, after.split) for tables in (before, after))
-            )
-            for rows in before.below
-        }
+        distances = {}
+        for rows in before.below:
+            counts_before = _counts(before, rows.name, after.split)
+            counts_after = _counts(after, rows.name, after.split)
+            distances[rows.name] = _distance(counts_before, counts_after)
         distances_text = ", ".join(
             f"{distance:.3f} in {name}" for name, distance in distances.items()
         )

@@ -58,14 +58,10 @@ def in_fixed_form(dataset: Table, recipe: Recipe) -> Table:
     columns = {name: _cells(dataset, name) for name in names}
     digest = _digest(dataset, columns)
     mark = dataset.source.intake.decimal or "."
-    columns = {
-        name: (
-            column
-            if name in dropped
-            else _fixed(column, recipe.schema[name], mark, number=name in computed)
-        )
-        for name, column in columns.items()
-    }
+    for name, column in columns.items():
+        if name not in dropped:
+            is_number = name in computed
+            columns[name] = _fixed(column, recipe.schema[name], mark, number=is_number)
     layout_options = {part: getattr(dataset.source.intake, part) for part in LAYOUT}
     layout = {
         part: getattr(Form(), part) if value is None else value

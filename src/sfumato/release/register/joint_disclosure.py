@@ -276,13 +276,12 @@ def _spent(
     """
     earlier = [*beside.aligned, *beside.others]
     columns = [np.ones(len(people.hashes), dtype=bool)]
-    columns += [
+    for _, registered_people in earlier:
         # people who cannot be compared may all be the same: the worst is counted
-        columns[0]
-        if registered_people is None
-        else np.isin(people.hashes, registered_people.hashes)
-        for _, registered_people in earlier
-    ]
+        is_shared = columns[0]
+        if registered_people is not None:
+            is_shared = np.isin(people.hashes, registered_people.hashes)
+        columns.append(is_shared)
     is_in_release = np.stack(columns, axis=1)
     spent, mixed = spent_by_group(
         is_in_release, [epsilon, *(entry.epsilon for entry, _ in earlier)]
