@@ -6,7 +6,7 @@ import pytest
 
 from sfumato.core import registry
 from sfumato.errors import ParameterError
-from sfumato.guidance.algorithms import chosen_algorithms, recoding_algorithms, with_algorithms
+from sfumato.guidance.algorithms import algorithms_of, recoding_algorithms, with_algorithms
 
 
 def test_every_algorithm_is_a_step_that_recodes():
@@ -18,12 +18,12 @@ def test_every_algorithm_is_a_step_that_recodes():
 
 
 def test_all_are_all_and_a_step_stands_for_its_usual_algorithm():
-    assert chosen_algorithms(["all"]) == recoding_algorithms()
-    assert chosen_algorithms(["datafly", "mondrian"]) == {
+    assert algorithms_of(["all"]) == recoding_algorithms()
+    assert algorithms_of(["datafly", "mondrian"]) == {
         "datafly": {"global_recoding": {"algorithm": "datafly"}},
         "mondrian": {"mondrian": {}},
     }
-    assert chosen_algorithms(["local_recoding.k_member"]) == {
+    assert algorithms_of(["local_recoding.k_member"]) == {
         "local_recoding.k_member": {"local_recoding": {"method": "k_member"}}
     }
 
@@ -31,7 +31,7 @@ def test_all_are_all_and_a_step_stands_for_its_usual_algorithm():
 @pytest.mark.parametrize("wrong", ["mondrain", "rank_swap", "mondrian.datafly", ""])
 def test_what_is_no_recoding_algorithm_is_refused(wrong):
     with pytest.raises(ParameterError, match="not the name of one recoding algorithm"):
-        chosen_algorithms([wrong])
+        algorithms_of([wrong])
 
 
 def test_the_first_recoding_step_is_replaced_and_its_budget_stays():

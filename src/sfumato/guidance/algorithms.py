@@ -39,92 +39,92 @@ def recoding_algorithms() -> dict[str, Document]:
     return algorithms
 
 
-def chosen_algorithms(asked: Sequence[str]) -> dict[str, Document]:
-    """The algorithms that were asked for: ``all``, a step (its usual algorithm), a step and its
+def algorithms_of(names: Sequence[str]) -> dict[str, Document]:
+    """The algorithms of these names: ``all``, a step (its usual algorithm), a step and its
     algorithm (``mondrian.single``), or the algorithm alone where one step only has it.
 
-    >>> list(chosen_algorithms(["datafly", "mondrian", "mondrian.single"]))
+    >>> list(algorithms_of(["datafly", "mondrian", "mondrian.single"]))
     ['datafly', 'mondrian', 'mondrian.single']
     """
-    known = recoding_algorithms()
-    chosen: dict[str, Document] = {}
-    for text in asked:
-        if text == EVERY:
-            chosen |= known
-            continue
+    every = recoding_algorithms()
+    steps = {key.partition(".")[0] for key in every}
+    algorithms: dict[str, Document] = {}
+    for text in names:
         name = known_as(text)
-        steps = {key.partition(".")[0] for key in known}
-        by_word = [key for key in known if key.partition(".")[2] == name]
-        if name in known:
-            chosen[text] = known[name]
+        by_word = [key for key in every if key.partition(".")[2] == name]
+        if text == EVERY:
+            algorithms |= every
+        elif name in every:
+            algorithms[text] = every[name]
         elif name in steps:
-            chosen[text] = {name: {}}
+            algorithms[text] = {name: {}}
         elif len(by_word) == 1:
-            chosen[text] = known[by_word[0]]
+            algorithms[text] = every[by_word[0]]
         else:
-            hint = did_you_mean(text, [*known, EVERY])
+            hint = did_you_mean(text, [*every, EVERY])
             raise ParameterError(f"{text!r} is not the name of one recoding algorithm.{hint}")
-    return chosen
+    return algorithms
 
 
-def with_algorithms(
-    document: Mapping[str, object], asked: Sequence[str]
-) -> Iterator[tuple[str, Fields]]:
+def with_algorithms(document: Fields, names: Sequence[str]) -> Iterator[tuple[str, Document]]:
     """The recipe with each of the algorithms in the place of its first recoding step, or before all
     steps where it has none; the budget and the weights stay.
     """
-    for label, spec in chosen_algorithms(asked).items():
-        concrete = copy.deepcopy(dict(document))
-        steps = list(concrete.get("steps") or [])  # type: ignore[call-overload]
+    for label, spec in algorithms_of(names).items():
+        steps = list(document.get("steps") or [])
         place = _recoding_place(steps)
         if place is None:
             steps.insert(0, spec)
         else:
-            steps[place] = _sharing(spec, steps[place])
-        concrete["steps"] = steps
-        yield label, concrete
+            steps[place] = _with_shared_fields(spec, steps[place])
+        yield label, {**copy.deepcopy(dict(document)), "steps": copy.deepcopy(steps)}
 
 
 def _choosing_field(step: type[Step]) -> str | None:
     """The field that chooses the algorithm of a step."""
-    names = {field.name for field in dataclasses.fields(step)}  # type: ignore[arg-type]
-    fields = [name for name in CHOOSING_FIELDS if name in names]
-    return fields[0] if fields else None
+    fields = {field.name for field in dataclasses.fields(step)}  # type: ignore[arg-type]
+    for name in CHOOSING_FIELDS:
+        if name in fields:
+            return name
+    return None
 
 
 def _recoding_place(steps: Sequence[object]) -> int | None:
     """Where the first step stands that recodes quasi-identifiers."""
     family = registry.family("steps")
     for place, spec in enumerate(steps):
-        name = known_as(str(next(iter(spec)) if isinstance(spec, Mapping) else spec))
-        if name in family and family[name].recodes_quasi:
+        name = spec
+        if isinstance(spec, Mapping):
+            name = next(iter(spec))
+        step = family.get(known_as(str(name)))
+        if step is not None and step.recodes_quasi:
             return place
     return None
 
 
-def _sharing(spec: Document, replaced: object) -> Document:
+def _with_shared_fields(spec: Document, replaced_spec: object) -> Document:
     """A step with the budget and the weights of the one it replaces, where it can have them."""
-    name, own = next(iter(spec.items()))
-    former = next(iter(replaced.values())) if isinstance(replaced, Mapping) else None
-    shared = {}
-    if isinstance(former, Mapping):
-        shared = {field: former[field] for field in SHARED_FIELDS if field in former}
-    with_shared: Document = {name: dict(own)}
-    for field, value in shared.items():
-        more = {**with_shared[name], field: value}
-        # Not every algorithm can suppress or weigh: then it is tried without.
-        if _can_be_built({name: more}):
-            with_shared = {name: more}
-    return with_shared
-
-
-def _can_be_built(spec: Document) -> bool:
-    # A field that varies is no value yet: what it may be is checked when the recipe is read.
     name, fields = next(iter(spec.items()))
+    replaced_fields = None
+    if isinstance(replaced_spec, Mapping):
+        replaced_fields = next(iter(replaced_spec.values()))
+    if not isinstance(replaced_fields, Mapping):
+        return spec
+    for field in SHARED_FIELDS:
+        # Not every algorithm can suppress or weigh: then it is tried without.
+        if field in replaced_fields:
+            extended = {**fields, field: replaced_fields[field]}
+            fields = extended if _can_be_built(name, extended) else fields
+    return {name: fields}
+
+
+def _can_be_built(name: str, fields: Fields) -> bool:
     values = {}
     for field, value in fields.items():
-        varies = isinstance(value, Mapping) and set(value) == {"vary"}
-        values[field] = value["vary"][0] if varies else value
+        values[field] = value
+        # A field that varies has no value yet: the first one stands for all.
+        if isinstance(value, Mapping) and set(value) == {"vary"}:
+            values[field] = value["vary"][0]
     try:
         registry.build("steps", {name: values})
     except (ParameterError, RecipeError):

@@ -97,7 +97,7 @@ class Candidate:
     name: str
     recipe: Recipe
     line: str = ""
-    varied: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    numbers: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
 def candidates_from(
@@ -119,8 +119,8 @@ def candidates_from(
                 for label, concrete in with_algorithms(document, algorithms)
             }
         for label, concrete in named.items():
-            varied = _varied(concrete, variations, file.name)
-            candidates += _candidates(varied, label, file.parent)
+            template = _varied(concrete, variations, file.name)
+            candidates += _candidates(template, label, file.parent)
     if len(candidates) > MOST_CANDIDATES:
         raise ParameterError(
             f"{len(candidates):,} candidates are more than {MOST_CANDIDATES}; vary fewer values at"
@@ -141,18 +141,18 @@ def _candidates(document: Any, name: str, base: Path) -> list[Candidate]:
     for words, concrete in expanded(document):
         full = f"{name} {words}".strip()
         recipe = recipes.from_dict(concrete, base=base, name=full)
-        candidates.append(Candidate(full, recipe, name, _numbers_varied(document, concrete)))
+        candidates.append(Candidate(full, recipe, name, _numbers_in(document, concrete)))
     return candidates
 
 
-def _numbers_varied(document: Any, concrete: Any) -> dict[str, float]:
+def _numbers_in(document: Fields, concrete: Fields) -> dict[str, float]:
     """The numbers that were tried in turn, by their field."""
-    values = {str(path[-1]): _at(concrete, path) for path in _varying(document, ())}
-    return {
-        field: float(value)
-        for field, value in values.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    }
+    numbers = {}
+    for path in _varying(document, ()):
+        value = _at(concrete, path)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            numbers[str(path[-1])] = float(value)
+    return numbers
 
 
 def expanded(document: Any) -> Iterator[tuple[str, Any]]:
@@ -284,7 +284,7 @@ class CandidateOutcome:
     ``risks`` are rates of success of attacks and the risks that follow from class sizes;
     ``utilities`` are normalised (0: nothing is lost) unless ``higher`` names them. ``reason`` says
     why nothing was released; ``intervals`` between what those risks lie that were found on a
-    sample; ``drawn`` that the rows were drawn anew and are nobody's. ``varied`` are the numbers
+    sample; ``drawn`` that the rows were drawn anew and are nobody's. ``numbers`` are those
     that were tried in turn, and ``line`` names the candidates that differ in nothing else.
     """
 
@@ -302,7 +302,7 @@ class CandidateOutcome:
     intervals: Mapping[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
     drawn: bool = False
     line: str = ""
-    varied: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    numbers: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> CandidateOutcome:
@@ -424,7 +424,7 @@ class Comparison(Reportable):
         plain = self.to_dict()
         measured = {name for o in self.outcomes for name in (*o.utilities, *o.risks)}
         charts = {}
-        for field in sorted({field for o in self.outcomes for field in o.varied}):
+        for field in sorted({field for o in self.outcomes for field in o.numbers}):
             for name in sorted(measured):
                 charts[f"{name}-by-{field}".replace(" ", "_")] = chart_curve(plain, field, name)
         return charts
@@ -566,7 +566,7 @@ def _outcome(
         seconds=time.monotonic() - started,
         drawn=release.released.drawn,
         line=candidate.line,
-        varied=candidate.varied,
+        numbers=candidate.numbers,
         **measures,
     )
 
@@ -621,7 +621,7 @@ def _nothing(candidate: Candidate, reason: str, started: float) -> CandidateOutc
         recipe=recipes.public_dict(candidate.recipe),
         seconds=time.monotonic() - started,
         line=candidate.line,
-        varied=candidate.varied,
+        numbers=candidate.numbers,
     )
 
 

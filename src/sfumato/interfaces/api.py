@@ -632,7 +632,8 @@ def evaluate(
 class CompareOptions:
     """How candidates are attacked, and by how many processes.
 
-    ``attacks=None`` lets every named intruder try everything.
+    ``attacks=None`` lets every named intruder try everything. ``algorithms`` are those of recoding
+    that are tried on every recipe file.
     """
 
     panel: ClassVar[str] = "Which attacks, and how long"
@@ -652,6 +653,14 @@ class CompareOptions:
     workers: Annotated[
         int | None, CommandOption("processes; by default one per core", minimum=1)
     ] = None
+    algorithms: Annotated[
+        Sequence[str],
+        CommandOption(
+            "recoding algorithm to try in the place of that of the recipe: 'all', a step like"
+            " 'mondrian', or 'datafly'; repeat it",
+            typed=list[str],
+        ),
+    ] = ()
 
 
 def compare(
@@ -662,14 +671,6 @@ def compare(
         Sequence[str],
         CommandOption(
             "try values in turn: k_anonymity.k=3,5,10, or k=3,5,10 for every k; repeat it",
-            typed=list[str],
-        ),
-    ] = (),
-    algorithms: Annotated[
-        Sequence[str],
-        CommandOption(
-            "recoding algorithm to try in the place of that of the recipe: 'all', a step like"
-            " 'mondrian', or 'datafly'; repeat it",
             typed=list[str],
         ),
     ] = (),
@@ -685,14 +686,13 @@ def compare(
 
     ``candidates`` are recipes by name, or recipe files, which may say ``{vary: [3, 5, 10]}`` where
     a value should be tried in turn; ``vary`` does so from outside: ``["k_anonymity.k=3,5,10"]``.
-    ``algorithms`` puts each of them in the place of the first recoding step.
     ``remember`` is a folder in which finished candidates are kept for the next run.
     """
     from sfumato.guidance.comparison import Candidate, CommonTerms, candidates_from
     from sfumato.guidance.comparison import compare as _compare
 
     if isinstance(candidates, Mapping):
-        if vary or algorithms:
+        if vary or options.algorithms:
             raise ParameterError(
                 "vary and algorithms are for recipe files; make several recipes in Python"
             )
@@ -701,7 +701,9 @@ def compare(
             for name, r in candidates.items()
         )
     else:
-        recipes_to_run = candidates_from([Path(file) for file in candidates], vary, algorithms)
+        recipes_to_run = candidates_from(
+            [Path(file) for file in candidates], vary, options.algorithms
+        )
     terms = CommonTerms(
         Seed.of(seed),
         None if options.attacks is None else as_tuple(options.attacks),

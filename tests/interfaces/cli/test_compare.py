@@ -47,7 +47,7 @@ def test_algorithms_are_tried_in_the_place_of_that_of_the_recipe(sfumato, tmp_pa
         "mondrian k=2",
         "mondrian k=3",
     ]
-    assert [candidate["varied"] for candidate in told] == [{"k": 2.0}, {"k": 3.0}] * 2
+    assert [candidate["numbers"] for candidate in told] == [{"k": 2.0}, {"k": 3.0}] * 2
     assert "as k grows" in (out / "comparison.html").read_text()
     wrong = sfumato(*how, "--algorithms", "mondrain")
     assert wrong.code == 2 and "Did you mean" in wrong.err

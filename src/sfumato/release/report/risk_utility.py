@@ -87,12 +87,12 @@ def chart_curve(comparison: Fields, field: str, measure: str) -> ChartBlock:
     sentences = []
     for candidate in comparison["candidates"]:
         value = {**candidate["risks"], **candidate["utilities"]}.get(measure)
-        varied = candidate.get("varied", {})
-        if value is None or field not in varied:
+        numbers = candidate.get("numbers", {})
+        if value is None or field not in numbers:
             continue
-        others = [f"{name}={number(x)}" for name, x in varied.items() if name != field]
+        others = [f"{name}={number(x)}" for name, x in numbers.items() if name != field]
         line = " ".join([candidate["line"], *others])
-        lines.setdefault(line, []).append(Point(varied[field], value, name=candidate["name"]))
+        lines.setdefault(line, []).append(Point(numbers[field], value, name=candidate["name"]))
         sentences.append(f"{candidate['name']}: {number(value)}")
     series = []
     for line, points in lines.items():
@@ -113,7 +113,7 @@ def chart_curve(comparison: Fields, field: str, measure: str) -> ChartBlock:
 def charts_of_curves(comparison: Fields) -> list[ChartBlock]:
     """The utility of the map over every number that was tried in turn."""
     fields = {
-        field for candidate in comparison["candidates"] for field in candidate.get("varied", ())
+        field for candidate in comparison["candidates"] for field in candidate.get("numbers", ())
     }
     return [
         chart_curve(comparison, field, comparison["axes"]["utility"]) for field in sorted(fields)
