@@ -16,7 +16,7 @@ from sfumato.core.hierarchy import Hierarchy, Paths, bind
 from sfumato.core.pair import TablePair, levels_of
 from sfumato.core.reading import ColumnLevel, read_column
 from sfumato.core.schema import Attribute, Role
-from sfumato.methods.formulas.binning import binned
+from sfumato.methods.formulas.binning import bin_column
 from sfumato.methods.utility.information_loss import Loss
 from sfumato.release.folder import read_release
 
@@ -78,7 +78,7 @@ def test_a_label_is_read_at_the_level_of_the_plan(level, others):
 
 
 def test_the_picture_spreads_a_label_over_the_values_of_its_level():
-    drawn = binned(recoded(2).pair, "job")
+    drawn = bin_column(recoded(2).pair, "job")
     after = dict(zip(drawn.names, drawn.after, strict=True))
     assert after == pytest.approx({"a": 8 / 24, "b": 6 / 24, **dict.fromkeys("cdef", 10 / 24 / 4)})
 

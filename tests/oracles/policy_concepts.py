@@ -11,7 +11,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping
 
-from sfumato.policy.dialects.special import And, Between, Concept, Named, Or, Some
+from sfumato.policy.dialects.special import And, Between, Concept, NamedClass, Or, Some
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Individual:
 
 def holds(concept: Concept, one: Individual) -> bool:
     """The meaning of a concept, by its definition."""
-    if isinstance(concept, Named):
+    if isinstance(concept, NamedClass):
         return concept.name in one.classes
     if isinstance(concept, And):
         return all(holds(part, one) for part in concept.parts)

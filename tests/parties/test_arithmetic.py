@@ -19,7 +19,7 @@ from sfumato.parties.arithmetic import (
     Arithmetic,
     all_at_least,
     at_least,
-    interpolated,
+    interpolate,
     polynomial_products,
     vanishing,
 )
@@ -118,7 +118,7 @@ def test_polynomials_cost_about_twice_the_root_of_their_degree(degree, most):
 
 @given(st.lists(elements, min_size=1, max_size=9))
 def test_interpolation_meets_its_values(values):
-    found = interpolated(values, P)
+    found = interpolate(values, P)
     assert [sum(c * x**j for j, c in enumerate(found)) % P for x in range(len(values))] == values
 
 

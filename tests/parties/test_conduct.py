@@ -31,8 +31,8 @@ from sfumato.parties.conduct import (
     StudyResult,
     attempt_file,
     conduct,
-    estimated,
-    repeated,
+    estimate_cost,
+    repeat_result,
 )
 from sfumato.parties.study import read_study
 from sfumato.release.signatures import digest_of
@@ -158,7 +158,7 @@ def test_the_cost_is_known_beforehand(tmp_path, asked):
     study.
     """
     study = a_study(tmp_path, **asked)
-    cost, seconds = estimated(study)
+    cost, seconds = estimate_cost(study)
     measured = run(tmp_path, study)[0].certificate["study"]["cost"]["measured"]
     assert 0.5 * cost.sent <= measured["bytes_sent"] <= 2 * cost.sent
     assert 0.5 * cost.messages <= measured["messages"] <= 2 * cost.messages
@@ -213,7 +213,7 @@ def test_a_changed_result_is_noticed(tmp_path, change):
 
 def test_a_repeated_answer_is_not_signed(tmp_path):
     study = a_study(tmp_path)
-    assert "fails" in statuses(repeated(study, {"count": 10}).certificate, study)
+    assert "fails" in statuses(repeat_result(study, {"count": 10}).certificate, study)
 
 
 def test_an_unsigned_result_stays_open(tmp_path):

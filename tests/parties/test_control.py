@@ -9,7 +9,7 @@ import pytest
 import sfumato as sf
 from sfumato.errors import Declined, ReleaseRefused, UnreadableInput
 from sfumato.parties.channel import Network
-from sfumato.parties.control import Answered, AskedTogether, Rules, row_marks, rows_between
+from sfumato.parties.control import AnswerStore, AskedTogether, Rules, row_marks, rows_between
 from sfumato.parties.kinds import question_from
 from sfumato.parties.one_process import together
 from sfumato.parties.protocols import Shamir
@@ -90,9 +90,9 @@ def asked(people, parties=("a", "b", "c", "d"), question=MEAN, *, noisy=False):
 
 
 def test_the_same_question_gets_the_stored_answer(tmp_path):
-    store, people = Answered(tmp_path), tables([float(i) for i in range(50)])[0]
+    store, people = AnswerStore(tmp_path), tables([float(i) for i in range(50)])[0]
     store.record(asked(people), {"mean": 3.0}, "study")
-    again = Answered(tmp_path)
+    again = AnswerStore(tmp_path)
     assert again.stored(asked(people)) == {"mean": 3.0}
     assert again.stored(asked(people, ("a", "b", "c"))) is None
     shuffled = tables([float(i) for i in reversed(range(50))])[0]
@@ -101,7 +101,7 @@ def test_the_same_question_gets_the_stored_answer(tmp_path):
 
 
 def test_differencing(tmp_path):
-    store, rules = Answered(tmp_path), Rules()
+    store, rules = AnswerStore(tmp_path), Rules()
     numbers = [float(i) for i in range(50)]
     store.record(asked(tables(numbers)[0]), {"mean": 3.0}, "study")
     with pytest.raises(ReleaseRefused, match="parties that differ by 1"):
@@ -113,7 +113,7 @@ def test_differencing(tmp_path):
 
 
 def test_nested_filters(tmp_path):
-    store, rules = Answered(tmp_path), Rules()
+    store, rules = AnswerStore(tmp_path), Rules()
     people = sf.read(
         pl.DataFrame(
             {"x": [float(i) for i in range(60)], "town": ["A"] * 50 + ["B"] * 5 + ["C"] * 5}
@@ -133,7 +133,7 @@ def test_nested_filters(tmp_path):
 
 
 def test_equations_and_few_own(tmp_path):
-    store, people = Answered(tmp_path), tables([float(i) for i in range(10)])[0]
+    store, people = AnswerStore(tmp_path), tables([float(i) for i in range(10)])[0]
     for i in range(5):
         question = {"mean": {"column": "x", "bounds": ["0", str(1000 + i)]}}
         store.require_new(asked(people, question=question), Rules())
@@ -145,7 +145,7 @@ def test_equations_and_few_own(tmp_path):
 
 
 def test_a_changed_store_is_noticed(tmp_path):
-    store, people = Answered(tmp_path), tables([1.0, 2.0])[0]
+    store, people = AnswerStore(tmp_path), tables([1.0, 2.0])[0]
     store.record(asked(people), {"mean": 1.0}, "study")
     store.record(asked(people, ("a", "b", "x", "y", "z")), {"mean": 1.5}, "study")
     assert (tmp_path / "answered.jsonl").stat().st_mode & 0o077 == 0
@@ -266,14 +266,14 @@ def towns(numbers=NUMBERS, odd=0):
     ],
 )
 def test_answers_that_could_be_subtracted(tmp_path, first, second, people, later):
-    store = Answered(tmp_path)
+    store = AnswerStore(tmp_path)
     store.record(asked(people, question=first), {"count": 1}, "study")
     with pytest.raises(ReleaseRefused, match="differencing"):
         store.require_new(asked(later or people, question=second), Rules())
 
 
 def test_answers_that_tell_nothing_of_each_other(tmp_path):
-    store, people = Answered(tmp_path), towns(odd=10)
+    store, people = AnswerStore(tmp_path), towns(odd=10)
     store.record(asked(people, question={"mean": X}), {"mean": 1.0}, "study")
     store.require_new(asked(people, question={"variance": {**X, "scale": 4}}), Rules())
     store.require_new(
@@ -287,7 +287,7 @@ def test_answers_that_tell_nothing_of_each_other(tmp_path):
 
 
 def test_other_parties_are_noticed_whatever_is_asked_of_the_column(tmp_path):
-    store = Answered(tmp_path)
+    store = AnswerStore(tmp_path)
     store.record(asked(towns(), question={"mean": X}), {"mean": 1.0}, "study")
     with pytest.raises(ReleaseRefused, match="parties that differ by 1"):
         store.require_new(
@@ -297,7 +297,7 @@ def test_other_parties_are_noticed_whatever_is_asked_of_the_column(tmp_path):
 
 
 def test_an_answer_with_noise_is_not_told_for_one_without(tmp_path):
-    store = Answered(tmp_path)
+    store = AnswerStore(tmp_path)
     store.record(asked(towns(), noisy=True), {"mean": 1.0}, "study")
     assert store.stored(asked(towns())) is None and store.stored(asked(towns(), noisy=True)) == {
         "mean": 1.0
@@ -305,7 +305,7 @@ def test_an_answer_with_noise_is_not_told_for_one_without(tmp_path):
 
 
 def test_what_may_have_been_opened_counts_though_we_never_heard_it(tmp_path):
-    store = Answered(tmp_path)
+    store = AnswerStore(tmp_path)
     store.opening(asked(towns()), Rules(), "study")
     store.opening(asked(towns()), Rules(), "study")  # again, after a failure
     assert store.stored(asked(towns())) is None
@@ -315,7 +315,7 @@ def test_what_may_have_been_opened_counts_though_we_never_heard_it(tmp_path):
 
 
 def test_marks_that_were_changed_or_lost_are_noticed(tmp_path):
-    store = Answered(tmp_path)
+    store = AnswerStore(tmp_path)
     store.record(asked(towns()), {"mean": 1.0}, "study")
     [rows] = tmp_path.glob("*.rows")
     rows.write_bytes(rows.read_bytes()[:-8])
@@ -336,7 +336,7 @@ def test_nothing_of_the_data_shows_in_representations():
 
 
 def test_a_store_of_another_version_is_not_taken_for_an_empty_one(tmp_path):
-    store, people = Answered(tmp_path), tables([1.0, 2.0])[0]
+    store, people = AnswerStore(tmp_path), tables([1.0, 2.0])[0]
     (tmp_path / "answered.jsonl").write_text('{"answered": "x", "parties": ["a"], "hash": "0"}\n')
     with pytest.raises(UnreadableInput, match="another version"):
         store.require_new(asked(people), Rules())

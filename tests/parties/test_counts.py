@@ -12,7 +12,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import ReleaseRefused
-from sfumato.parties.control import Answered, AskedTogether, Rules
+from sfumato.parties.control import AnswerStore, AskedTogether, Rules
 from sfumato.parties.kinds import question_from
 from sfumato.parties.one_process import together
 from tests.oracles import parties as plain
@@ -156,7 +156,7 @@ HISTOGRAM, QUANTILES = {"histogram": {"axis": X}}, {"quantiles": {"axis": X}}
 def test_quantiles_beside_counts_that_leave_some_out_are_refused(
     tmp_path, first, answer, second, refused
 ):
-    store = Answered(tmp_path)
+    store = AnswerStore(tmp_path)
     store.record(asked(first), answer, "study")
     if not refused:
         store.require_new(asked(second), Rules())
@@ -166,7 +166,7 @@ def test_quantiles_beside_counts_that_leave_some_out_are_refused(
 
 
 def test_an_answer_that_never_came_may_have_left_counts_out(tmp_path):
-    store = Answered(tmp_path)
+    store = AnswerStore(tmp_path)
     store.opening(asked(HISTOGRAM), Rules(), "study")
     with pytest.raises(ReleaseRefused, match="hides small counts"):
         store.require_new(asked(QUANTILES), Rules())

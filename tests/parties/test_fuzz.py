@@ -18,7 +18,7 @@ from sfumato.errors import ParameterError, ReleaseRefused
 from sfumato.parties.channel import Network
 from sfumato.parties.control import Rules
 from sfumato.parties.kinds import question_from
-from sfumato.parties.noise import JointNoise, _moved
+from sfumato.parties.noise import JointNoise, _largest_move
 from sfumato.parties.one_process import together
 from sfumato.parties.protocols import Additive
 from sfumato.parties.question import Meeting
@@ -474,7 +474,7 @@ def examine_neighbours(given, neighbours, tries):
         start = 0
         for part in question.parts(neighbours):
             mine = [int(n) for n in moved[start : start + part.cells]]
-            assert sum(map(abs, mine)) <= _moved(part, noise._step(part, loss)), (
+            assert sum(map(abs, mine)) <= _largest_move(part, noise._step(part, loss)), (
                 given,
                 rows,
                 other,

@@ -10,7 +10,7 @@ import pytest
 
 from sfumato.errors import PartyLeft
 from sfumato.parties.channel import Network, Phase
-from sfumato.parties.encrypted_sum import Encrypted
+from sfumato.parties.encrypted_sum import EncryptedSum
 from sfumato.parties.protocols import Additive, Shamir
 
 
@@ -28,7 +28,9 @@ VALUES = [[5, -7, 2**40], [0, 1, 1], [10, 10, -(2**41)], [3, 3, 3]]
 SUMS = [18, 7, 4 - 2**40]
 
 
-@pytest.mark.parametrize("way", [Additive(), Shamir(), Shamir(3), Encrypted(0, 1), Encrypted(3, 2)])
+@pytest.mark.parametrize(
+    "way", [Additive(), Shamir(), Shamir(3), EncryptedSum(0, 1), EncryptedSum(3, 2)]
+)
 def test_everybody_gets_the_sums(way):
     if way.name == "encrypted":
         pytest.importorskip("tenseal")

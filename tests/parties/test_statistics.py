@@ -17,7 +17,7 @@ from sfumato.errors import ReleaseRefused
 from sfumato.parties.control import Rules
 from sfumato.parties.kinds import QUESTIONS, question_from
 from sfumato.parties.one_process import together
-from sfumato.parties.statistics import Bounded
+from sfumato.parties.statistics import BoundedColumn
 
 AGES = [[71, 64, 80], [55, 62], [90, 77, 68, 59], [45]]
 PRESSURE = [[140, 131, 150], [125, 122], [160, 149, 139, 128], [118]]
@@ -278,7 +278,7 @@ def test_values_are_clipped_at_home():
         together(tables, {"sum": {"column": "x", "bounds": ["0", "100"]}}, rules=ANY)["sum"]
         == 150.0
     )
-    assert Bounded("x", ("0", "101"), 2).most == 51 * 4
+    assert BoundedColumn("x", ("0", "101"), 2).most == 51 * 4
 
 
 def test_the_cost_is_known_beforehand():

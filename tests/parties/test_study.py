@@ -7,7 +7,7 @@ import unicodedata
 import pytest
 
 from sfumato.errors import ParameterError, RecipeError, UnreadableInput
-from sfumato.parties.study import canonical, learned, read_study, sign, study_from
+from sfumato.parties.study import canonical, list_learned, read_study, sign, study_from
 from tests.parties.studies import NAMES, document, keys_in, written
 
 
@@ -41,7 +41,7 @@ def test_everything_can_be_said(folder):
     assert [party.name for party in study.parties] == list(NAMES)
     assert (study.degree, study.control.least_records, study.limits.connect) == (1, 20, 30)
     assert study.number_of("hospital_c") == 2
-    assert any("0.5" in line for line in learned(study))
+    assert any("0.5" in line for line in list_learned(study))
 
 
 def test_the_digest_is_of_what_is_said_however_it_is_written(folder):
@@ -198,5 +198,5 @@ def test_what_is_no_study_is_refused(tmp_path):
 @pytest.mark.parametrize("name", ["additive", "shamir", "encrypted"])
 def test_what_is_learned_is_told_for_every_protocol(folder, name):
     roles = {"server": "hospital_a", "key_holder": "hospital_b"} if name == "encrypted" else {}
-    lines = learned(study_from(document(folder, protocol={"name": name, **roles})))
+    lines = list_learned(study_from(document(folder, protocol={"name": name, **roles})))
     assert any("together" in line for line in lines)

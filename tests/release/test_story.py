@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import SchemaError, printable
-from sfumato.methods.formulas.binning import Binned
+from sfumato.methods.formulas.binning import BinnedColumn
 from sfumato.release import story as telling
 from sfumato.release.certificate_words import without_words
 from sfumato.release.documents import ReleaseSummary
@@ -90,8 +90,8 @@ def test_generalising_never_makes_columns_go_together_more(pairs, groups):
     spread = np.array(
         [[(label[v] == g) / (label == g).sum() for v in range(5)] for g in range(groups)]
     )
-    merged = Binned("a", tuple("vwxyz"), one, label[one], spread)
-    kept = Binned("b", tuple("abcd"), other, other, np.eye(4))
+    merged = BinnedColumn("a", tuple("vwxyz"), one, label[one], spread)
+    kept = BinnedColumn("b", tuple("abcd"), other, other, np.eye(4))
     found = telling.maps_of(None, [merged, kept])
     assert found["association_after"][0] <= found["association_before"][0] + 1e-9
     assert found["association_before"][0] == pytest.approx(naive_v(one, other))

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from sfumato.release.evaluation import Evaluation
     from sfumato.release.table_release import TableRelease
     from sfumato.release.verification import Verification
-    from sfumato.results.integral.algorithms import Computed
+    from sfumato.results.integral.algorithms import IntegralAlgorithm
     from sfumato.results.integral.integral_privacy import IntegralKeywords, IntegralPrivacy
 
 
@@ -89,7 +89,7 @@ def read(
     >>> read(pl.DataFrame({"age": [30, -9]}), missing_values=[-9]).column("age").to_list()
     [30, None]
     """
-    loaded = None if recipe is None else _loaded(recipe)
+    loaded = None if recipe is None else _load(recipe)
     return read_one_table(data, recipe=loaded, engine=engine, table=table, options=options)
 
 
@@ -115,7 +115,7 @@ Made = Release
 """A :class:`Release`; of a table a :class:`~sfumato.release.table_release.TableRelease`."""
 
 
-def _loaded(recipe: Recipe | str | Path) -> Recipe:
+def _load(recipe: Recipe | str | Path) -> Recipe:
     return recipe if isinstance(recipe, Recipe) else recipes.load(recipe)
 
 
@@ -147,7 +147,7 @@ def _models(value: object, data: TableLike, *, may_leave_open: bool = False) -> 
     models: list[Model] = []
     for entry in as_tuple(value):
         if not isinstance(entry, str):
-            models.append(_built("models", entry, "meet", shape))
+            models.append(_build("models", entry, "meet", shape))
             continue
         asked = registry.ask(entry, shape)
         if asked.left_open and not may_leave_open:
@@ -160,7 +160,7 @@ def _models(value: object, data: TableLike, *, may_leave_open: bool = False) -> 
 def _steps(value: object, data: TableLike) -> tuple[Step, ...]:
     """The steps that were named: objects, ``"mondrian"``, ``{"mondrian": {"mode": "relaxed"}}``."""
     shape = _shape_of(data)
-    return tuple(_built("steps", entry, "steps", shape) for entry in as_tuple(value))
+    return tuple(_build("steps", entry, "steps", shape) for entry in as_tuple(value))
 
 
 def _shape_of(data: TableLike) -> Shape:
@@ -171,7 +171,7 @@ def _shape_of(data: TableLike) -> Shape:
 EXAMPLES = {"meet": "sf.KAnonymity(5) or 'k_anonymity:5'", "steps": "sf.Mondrian() or 'mondrian'"}
 
 
-def _built(family: str, entry: object, argument: str, shape: Shape) -> Any:
+def _build(family: str, entry: object, argument: str, shape: Shape) -> Any:
     """One method of a family; a number or a class where a method belongs is refused."""
     if isinstance(entry, str | Mapping):
         try:
@@ -355,7 +355,7 @@ def with_recipe(
     dataset: TableLike, recipe: Recipe | str | Path
 ) -> tuple[Table | LazyTable, Recipe]:
     """A table read and described as a recipe (or the path of one) says, and the recipe."""
-    loaded = _loaded(recipe)
+    loaded = _load(recipe)
     return read(dataset, recipe=loaded).described_by(loaded), loaded
 
 
@@ -445,7 +445,7 @@ def anonymize(
     parts["steps"] = _default_steps(data) if methods is None else methods
     recipe = Recipe.about(data.shape, schemas_of(data), **parts)
     data.require_options({"seconds": options.seconds})
-    return _tried(make_release(data, recipe, context), options.seconds, options.progress)
+    return _attack(make_release(data, recipe, context), options.seconds, options.progress)
 
 
 def _default_steps(data: Data) -> tuple[Step, ...]:
@@ -460,7 +460,7 @@ def _default_steps(data: Data) -> tuple[Step, ...]:
     return (registry.build("steps", dict(proposed.step)),)
 
 
-def _tried(release: Made, seconds: float | None, progress: Progress) -> Made:
+def _attack(release: Made, seconds: float | None, progress: Progress) -> Made:
     """The release, attacked and measured for so many seconds where that is done with such data."""
     if not release.original.attacked_by_run:
         return release
@@ -506,7 +506,7 @@ def run(
     data = read_recipe_data(dataset, loaded, people=options.people, format=options.format)
     data = data.described_by(loaded)
     data.require_options({"seconds": seconds})
-    return _tried(make_release(data, loaded, context), seconds, progress)
+    return _attack(make_release(data, loaded, context), seconds, progress)
 
 
 def check(
@@ -732,7 +732,12 @@ def compare(
 
 
 def integral_privacy(
-    data: TableLike, algorithm: Computed, k: int, *, size: int, **options: Unpack[IntegralKeywords]
+    data: TableLike,
+    algorithm: IntegralAlgorithm,
+    k: int,
+    *,
+    size: int,
+    **options: Unpack[IntegralKeywords],
 ) -> IntegralPrivacy:
     """Say which results of an algorithm recur often enough to be published;
     see :func:`sfumato.results.integral.integral_privacy.integral_privacy`.

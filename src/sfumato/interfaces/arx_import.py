@@ -62,15 +62,15 @@ _NUMBER = r"(\d+(?:\.\d+)?(?:E-?\d+)?)"
 _OF = r" for attribute '(.*)'"
 _Model = Callable[..., Document]
 CRITERIA: dict[str, _Model] = {
-    rf"{_NUMBER}-anonymity": lambda k: {"k_anonymity": {"k": _whole(k)}},
+    rf"{_NUMBER}-anonymity": lambda k: {"k_anonymity": {"k": _whole_number(k)}},
     rf"distinct-{_NUMBER}-diversity{_OF}": lambda n, of: {
-        "l_diversity": {"sensitive": of, "l": _whole(n)}
+        "l_diversity": {"sensitive": of, "l": _whole_number(n)}
     },
     rf"(?:shannon-)?entropy-{_NUMBER}-diversity{_OF}": lambda n, of: {
         "l_diversity": {"sensitive": of, "l": float(n), "kind": "entropy"}
     },
     rf"recursive-\({_NUMBER},\s*{_NUMBER}\)-diversity{_OF}": lambda c, n, of: {
-        "l_diversity": {"sensitive": of, "l": _whole(n), "c": float(c), "kind": "recursive"}
+        "l_diversity": {"sensitive": of, "l": _whole_number(n), "c": float(c), "kind": "recursive"}
     },
     rf"{_NUMBER}-closeness with equal (?:ground-)?distance{_OF}": lambda t, of: _close(
         of, t, "equal"
@@ -97,7 +97,7 @@ over.
 """
 
 
-def _whole(number: str) -> int:
+def _whole_number(number: str) -> int:
     # A whole degree may be written 5 or 5.0.
     value = float(number)
     if not value.is_integer():
@@ -164,11 +164,11 @@ class ArxProject:
             column: f"hierarchies/{number:02d}.csv"
             for number, column in enumerate(self.hierarchies, 1)
         }
-        with _opened(self.path) as archive:
+        with _open_archive(self.path) as archive:
             for column, part in self.hierarchies.items():
-                _copied(archive, part, making / files[column], MOST_HIERARCHY)
+                _copy_part(archive, part, making / files[column], MOST_HIERARCHY)
             if self.table is not None:
-                _copied(archive, self.table, making / "data.csv", MOST_TABLE)
+                _copy_part(archive, self.table, making / "data.csv", MOST_TABLE)
         document = dict(self.document)
         document["columns"] = {}
         for name, spec in self.document["columns"].items():
@@ -185,7 +185,7 @@ def read_arx(path: str | Path) -> ArxProject:
     """Read a project of ARX (``.deid``); a damaged or hostile archive is refused."""
     file = Path(path)
     require_plain(file, limit=MOST_ARCHIVE, purpose="a project of ARX")
-    with _opened(file) as archive:
+    with _open_archive(file) as archive:
         parts = set(archive.namelist())
         missing = [
             part
@@ -236,7 +236,7 @@ class _Reader:
         from defusedxml.common import DefusedXmlException
 
         try:
-            return ElementTree.fromstring(_read(self.archive, part, MOST_XML))
+            return ElementTree.fromstring(_read_part(self.archive, part, MOST_XML))
         except DefusedXmlException:
             raise UnreadableInput(
                 f"{self.name}: {part} declares entities of its own and is refused; save "
@@ -410,7 +410,7 @@ def _without_value(text: str) -> str:
     return text[:79] + "…"
 
 
-def _opened(path: Path) -> zipfile.ZipFile:
+def _open_archive(path: Path) -> zipfile.ZipFile:
     """The archive, when it is one and no bomb."""
     try:
         archive = zipfile.ZipFile(path)
@@ -446,13 +446,13 @@ def _hostile(archive: zipfile.ZipFile) -> Iterator[str]:
         yield f"a part of the archive unpacks to more than {MOST_SWELLING:,} times its size"
 
 
-def _read(archive: zipfile.ZipFile, part: str, limit: int) -> bytes:
+def _read_part(archive: zipfile.ZipFile, part: str, limit: int) -> bytes:
     target = io.BytesIO()
     _pour(archive, part, target, limit)
     return target.getvalue()
 
 
-def _copied(archive: zipfile.ZipFile, part: str, target: Path, limit: int) -> None:
+def _copy_part(archive: zipfile.ZipFile, part: str, target: Path, limit: int) -> None:
     with target.open("xb") as handle:
         _pour(archive, part, handle, limit)
     target.chmod(0o600)

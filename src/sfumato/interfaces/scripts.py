@@ -225,16 +225,14 @@ def _call(name: str, arguments: Mapping[str, str]) -> str:
     # A recipe is written over several lines in any case: it is there to be read.
     if len(line) <= WIDTH and "\n" not in line and name != "sf.Recipe":
         return line
-    return f"{name}(\n" + "".join(f"    {_indented(word)},\n" for word in words) + ")"
+    return f"{name}(\n" + "".join(f"    {_indent(word)},\n" for word in words) + ")"
 
 
 def _mapping(items: Mapping[str, str], room: int) -> str:
     line = "{" + ", ".join(f"{key}: {value}" for key, value in items.items()) + "}"
     if len(line) + room <= WIDTH and "\n" not in line:
         return line
-    return (
-        "{\n" + "".join(f"    {key}: {_indented(value)},\n" for key, value in items.items()) + "}"
-    )
+    return "{\n" + "".join(f"    {key}: {_indent(value)},\n" for key, value in items.items()) + "}"
 
 
 def _tuple(parts: Iterable[str], room: int) -> str:
@@ -242,10 +240,10 @@ def _tuple(parts: Iterable[str], room: int) -> str:
     line = f"({', '.join(words)}{',' if len(words) == 1 else ''})"
     if len(line) + room <= WIDTH and "\n" not in line:
         return line
-    return "(\n" + "".join(f"    {_indented(word)},\n" for word in words) + ")"
+    return "(\n" + "".join(f"    {_indent(word)},\n" for word in words) + ")"
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return text.replace("\n", "\n    ")
 
 
@@ -256,7 +254,7 @@ def _literal(value: Any) -> str:
     {"a": ["x", "it's", 1.5, None, True], "b": ("y",)}
     """
     if isinstance(value, str):
-        return _quoted(str(value))
+        return _quote(str(value))
     if isinstance(value, Mapping):
         return (
             "{"
@@ -273,7 +271,7 @@ def _literal(value: Any) -> str:
     return repr(value)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Text in double quotes, whatever is in it; what cannot be seen is spelled out."""
     # Backslashes are doubled first: those of the escapes that follow must stay single.
     printable = "".join(

@@ -88,7 +88,7 @@ def _queries(model: Model, schema: Schema, table: str) -> Iterator[str]:
 
 
 def _query(promise: str, table: str, columns: Sequence[str], having: str) -> str:
-    literal, groups = promise.replace("'", "''"), ", ".join(_quoted(name) for name in columns)
+    literal, groups = promise.replace("'", "''"), ", ".join(_quote(name) for name in columns)
     return (
         # The query is printed, not run.
         f"SELECT '{literal}' AS promise, COUNT(*) AS records FROM {table}\n"  # noqa: S608
@@ -99,7 +99,7 @@ def _query(promise: str, table: str, columns: Sequence[str], having: str) -> str
 def _people(schema: Schema) -> str:
     if schema.person is None:
         return "COUNT(*)"
-    return f"COUNT(DISTINCT {_quoted(schema.person)})"
+    return f"COUNT(DISTINCT {_quote(schema.person)})"
 
 
 def _different(columns: Sequence[str]) -> str:
@@ -111,9 +111,9 @@ def _different(columns: Sequence[str]) -> str:
             f"SQL cannot count the combinations of {', '.join(columns)} that a class shows; use "
             "sfumato check"
         )
-    name = _quoted(columns[0])
+    name = _quote(columns[0])
     return f"COUNT(DISTINCT {name}) + MAX(CASE WHEN {name} IS NULL THEN 1 ELSE 0 END)"
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'

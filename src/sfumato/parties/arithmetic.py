@@ -67,7 +67,7 @@ class Arithmetic:
             await self._dealt(block, phase, range(self.channel.parties))
             for block in _blocks(residues)
         ]
-        return _whole(blocks)
+        return _join_blocks(blocks)
 
     async def product(self, a: Shares, b: Shares) -> Shares:
         """Shares of the products, number by number."""
@@ -75,7 +75,7 @@ class Arithmetic:
             await self._reduced(self._times(x, y))
             for x, y in zip(_blocks(a), _blocks(b), strict=True)
         ]
-        return _whole(blocks)
+        return _join_blocks(blocks)
 
     async def dot(self, a: Shares, b: Shares, starts: Sequence[int] = (0,)) -> Shares:
         """Shares of the sums of products, one from each start to the next: added before their
@@ -112,7 +112,7 @@ class Arithmetic:
             else:
                 product = self._plus(await self.product(upper, power), remainder)
             blocks.append(product)
-        return _whole(blocks)
+        return _join_blocks(blocks)
 
     async def polynomial_sums(
         self, x: Shares, coefficients: Sequence[int], starts: Sequence[int] = (0,)
@@ -153,7 +153,7 @@ class Arithmetic:
         Shares of all parties must lie on one polynomial of the degree: otherwise somebody sent a
         wrong one (or the number was never reduced), and nothing is returned.
         """
-        return _whole([await self._open_values(block, phase) for block in _blocks(x)])
+        return _join_blocks([await self._open_values(block, phase) for block in _blocks(x)])
 
     async def zeros(self, x: Shares, phase: Phase = Phase.OPEN) -> NDArray[np.bool_]:
         """Which numbers are 0, known to all, and nothing else about them: each is multiplied by a
@@ -362,12 +362,12 @@ def vanishing(k: int, modulus: int) -> list[int]:
     return [int(c) for c in coefficients]
 
 
-def interpolated(values: Sequence[int], modulus: int) -> list[int]:
+def interpolate(values: Sequence[int], modulus: int) -> list[int]:
     """The coefficients of the polynomial with these values at 0, 1, …, as many as there are values.
 
     By Newton's forward differences: Σ Δʲ(0) · x(x-1)…(x-j+1) / j!.
 
-    >>> interpolated([0, 1, 4, 9], 101)
+    >>> interpolate([0, 1, 4, 9], 101)
     [0, 0, 1, 0]
     """
     field = Field(modulus)
@@ -418,7 +418,7 @@ def _blocks(x: NDArray[np.uint64]) -> Sequence[NDArray[np.uint64]]:
     return [x[i : i + BLOCK] for i in range(0, max(len(x), 1), BLOCK)]
 
 
-def _whole(blocks: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+def _join_blocks(blocks: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
     """Blocks as one array; at least one block."""
     if len(blocks) == 1:
         return blocks[0]

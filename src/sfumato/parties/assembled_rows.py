@@ -191,8 +191,8 @@ def answer_of(
     if "counts" not in table:
         return answer | dict(table)
     sure, hoped = (
-        judged(question, table, question.promises()),
-        judged(question, table, question.closeness()),
+        judge_release(question, table, question.promises()),
+        judge_release(question, table, question.closeness()),
     )
     # the search saw to these: where one fails, somebody did not count as agreed
     if not all(sure):
@@ -206,7 +206,9 @@ def _verdict_fields(verdict: Verdict) -> Document:
     return {"promise": verdict.promise, "holds": bool(verdict.holds), "attained": attained}
 
 
-def judged(question: JointRelease, table: Fields, models: Sequence[Model]) -> tuple[Verdict, ...]:
+def judge_release(
+    question: JointRelease, table: Fields, models: Sequence[Model]
+) -> tuple[Verdict, ...]:
     """What promises say of the release itself, as anybody can ask them."""
     frame = _frame(table)
     roles: dict[str, list[str]] = {}
@@ -269,7 +271,7 @@ def own_piece(own: OwnRows, rank: int, kept_classes: NDArray[np.bool_]) -> bytes
     ).encode()
 
 
-def collected(
+def collect_pieces(
     question: JointRelease,
     rank: int,
     kept_classes: NDArray[np.bool_],
@@ -281,7 +283,7 @@ def collected(
     """
     labels = _labels(question, rank)
     by_party = {
-        sender: _read(question, labels, sender, message) for sender, message in pieces.items()
+        sender: _read_rows(question, labels, sender, message) for sender, message in pieces.items()
     }
     classes = {
         sender: _classes(question, rank, labels, rows, kept_classes, sender)
@@ -310,7 +312,7 @@ def collected(
     }
 
 
-def _read(
+def _read_rows(
     question: JointRelease, labels: Mapping[str, Sequence[str | None]], sender: int, message: bytes
 ) -> Counter[Row]:
     known_labels = [set(labels[name]) if name in labels else None for name in question.columns]

@@ -55,7 +55,12 @@ from sfumato.errors import (
 from sfumato.parties.arithmetic import Arithmetic, at_least
 from sfumato.parties.attempt import Attempt, AttemptMeeting, Confirmation, OpenedAnswer, State
 from sfumato.parties.channel import LINK, SESSION, Channel, Missing, Network, Phase
-from sfumato.parties.control import Answered, AskedTogether, enough, require_enough
+from sfumato.parties.control import (
+    AnswerStore,
+    AskedTogether,
+    require_enough,
+    require_enough_records,
+)
 from sfumato.parties.keys import SIGNATURE, Keys, public_half, signature_holds
 from sfumato.parties.question import Cost, JointQuestion, JointStatistic, Magnitudes, Meeting
 from sfumato.parties.sharing import Draw
@@ -115,7 +120,7 @@ class StudyResult:
 
 
 @dataclasses.dataclass(frozen=True)
-class Planned:
+class PlannedParty:
     """A party that may take part: all its own rules hold, the loss is spent, the noise is drawn."""
 
     study: Study
@@ -156,14 +161,14 @@ async def conduct(
         raise
     if plan.stored is not None:
         await channel.close(Declined("this was answered before", party=number))
-        return repeated(study, plan.stored)
+        return repeat_result(study, plan.stored)
     return await meet(plan, channel)
 
 
 # Phase 0: at home.
 
 
-def prepare(study: Study, number: int, people: Table, home: Home) -> Planned:
+def prepare(study: Study, number: int, people: Table, home: Home) -> PlannedParty:
     """Check everything that can be checked alone, and plan an attempt or take up the one that was
     begun.
     """
@@ -187,9 +192,9 @@ def prepare(study: Study, number: int, people: Table, home: Home) -> Planned:
     begun = _begun(study, home, digest)
     # an attempt that was begun goes on: it may lack nothing but signatures
     if begun is None:
-        answered = Answered(home.folder / party.name)
+        answered = AnswerStore(home.folder / party.name)
         if (stored := answered.stored(asked_question)) is not None:
-            return Planned(study, number, people, home, asked_question, stored=stored)
+            return PlannedParty(study, number, people, home, asked_question, stored=stored)
         answered.require_new(asked_question, study.control)
     attempt = begun or _new_attempt(study, home, digest)
     # spent before the first share leaves; a later state has spent already
@@ -199,7 +204,7 @@ def prepare(study: Study, number: int, people: Table, home: Home) -> Planned:
     mark = hmac.digest(
         derived(secret, "party mark", study.id), f"{attempt.name} {digest}".encode(), hashlib.sha256
     )
-    return Planned(study, number, people, home, asked_question, attempt, mark)
+    return PlannedParty(study, number, people, home, asked_question, attempt, mark)
 
 
 def _build_question(study: Study, number: int, people: Table, secret: bytes) -> AskedTogether:
@@ -278,7 +283,7 @@ def _spend(study: Study, number: int, home: Home, attempt: Attempt) -> None:
 # Phases 1 to 6: with the others.
 
 
-async def meet(plan: Planned, channel: Channel) -> StudyResult:
+async def meet(plan: PlannedParty, channel: Channel) -> StudyResult:
     """Answer the study together with the others; the lines are closed at the end, whatever it
     is.
     """
@@ -286,8 +291,8 @@ async def meet(plan: Planned, channel: Channel) -> StudyResult:
     try:
         waiting = await _hello(plan, channel)
         if not waiting:
-            await _computed(plan, channel)
-        signatures = await _confirmed(plan, channel)
+            await _compute_answer(plan, channel)
+        signatures = await _confirm_answer(plan, channel)
     # others learn what is wrong with a party; of other errors only that we leave
     except PartyError as error:
         await channel.close(error)
@@ -305,7 +310,7 @@ async def meet(plan: Planned, channel: Channel) -> StudyResult:
     return result_of(plan.study, plan.attempt).sealed(plan.home.keys)
 
 
-async def _hello(plan: Planned, channel: Channel) -> bool:
+async def _hello(plan: PlannedParty, channel: Channel) -> bool:
     """Agree on the session; whether all have the same answer already and only signatures are
     missing.
     """
@@ -347,7 +352,7 @@ async def _hello(plan: Planned, channel: Channel) -> bool:
     return public != NO_DIGEST and {greeting[6] for greeting in greetings.values()} == {public}
 
 
-def _require_same_marks(plan: Planned, greetings: Mapping[int, tuple[Any, ...]]) -> None:
+def _require_same_marks(plan: PlannedParty, greetings: Mapping[int, tuple[Any, ...]]) -> None:
     """Once an answer may be known, nobody may come with other rows or other noise."""
     # nothing was opened yet, so other rows give nothing away
     if max(greeting[4] for greeting in greetings.values()) < State.OPENING:
@@ -363,7 +368,7 @@ def _require_same_marks(plan: Planned, greetings: Mapping[int, tuple[Any, ...]])
             )
 
 
-async def _computed(plan: Planned, channel: Channel) -> None:
+async def _compute_answer(plan: PlannedParty, channel: Channel) -> None:
     """The answer, in the attempt file; an earlier one must be the same."""
     study, attempt, question = plan.study, plan.attempt, plan.study.question
     meeting = Meeting(
@@ -383,31 +388,31 @@ async def _computed(plan: Planned, channel: Channel) -> None:
     attempt.reach(State.SHARED)
     # just before the first share of an opening leaves, this is written down
     channel.before_opening = lambda _: _opening(plan)
-    answer = plain(await question.compute(plan.people, meeting))
+    answer = plain_data(await question.compute(plan.people, meeting))
     channel.before_opening = None
     # in the digits that are signed
-    if attempt.answer is not None and rounded(attempt.answer) != rounded(answer):
+    if attempt.answer is not None and round_numbers(attempt.answer) != round_numbers(answer):
         raise Disagreement(
             "the answer differs from that of the attempt before: rows or noise of a party changed"
         )
     # once: a second attempt would find its own answer
     if attempt.answer is None:
-        Answered(plan.home.folder / plan.name).record(plan.asked, answer, study.id)
+        AnswerStore(plan.home.folder / plan.name).record(plan.asked, answer, study.id)
     transcript = channel.public.hexdigest()
     public = public_digest(study, channel.session.hex(), transcript, answer)
     attempt.note(OpenedAnswer(answer, channel.session.hex(), transcript, public.hex()))
 
 
-def _opening(plan: Planned) -> None:
+def _opening(plan: PlannedParty) -> None:
     """From now on others may know the answer, even if we never hear it: later questions are
     compared with it.
     """
     study = plan.study
-    Answered(plan.home.folder / plan.name).opening(plan.asked, study.control, study.id)
+    AnswerStore(plan.home.folder / plan.name).opening(plan.asked, study.control, study.id)
     plan.attempt.reach(State.OPENING)
 
 
-async def _confirmed(plan: Planned, channel: Channel) -> dict[str, str]:
+async def _confirm_answer(plan: PlannedParty, channel: Channel) -> dict[str, str]:
     """Everybody's signature under the same public digest."""
     study, public = plan.study, bytes.fromhex(plan.attempt.public)
     plan.home.progress(0.95, "confirming")
@@ -474,7 +479,7 @@ SECONDS_A_BYTE, SECONDS_A_MESSAGE = 1e-7, 0.002
 GUARDED = 16
 
 
-def estimated(study: Study) -> tuple[Cost, float]:
+def estimate_cost(study: Study) -> tuple[Cost, float]:
     """What a study costs every party, about and at most, from the hello to the signatures, and
     about how many seconds.
 
@@ -485,7 +490,7 @@ def estimated(study: Study) -> tuple[Cost, float]:
     with concurrent.futures.ThreadPoolExecutor(
         1
     ) as apart:  # there may be an event loop in this thread
-        rules = apart.submit(asyncio.run, _rehearsed(study)).result()
+        rules = apart.submit(asyncio.run, _rehearse(study)).result()
     question_cost = study.question.cost(n, study.sums, study.records_at_most)
     around = Cost(2 * (n - 1), (n - 1) * (HELLO.size + 32 + SIGNATURE), rounds=2)
     parts = (rules, question_cost, around)
@@ -498,7 +503,7 @@ def estimated(study: Study) -> tuple[Cost, float]:
     return total, total.messages * SECONDS_A_MESSAGE + total.sent * SECONDS_A_BYTE
 
 
-async def _rehearsed(study: Study) -> Cost:
+async def _rehearse(study: Study) -> Cost:
     """The rules, and the guards of small counts, among parties in this process."""
     question, noisy = study.question, study.noise is not None
     network = Network(len(study.parties))
@@ -515,7 +520,7 @@ async def _rehearsed(study: Study) -> Cost:
     async def rehearse_party(number: int) -> Cost:
         channel = network.channel(number)
         meeting = Meeting(channel, study.sums, study.degree)
-        await enough(study.control.least_records, amounts, meeting, study.control)
+        await require_enough_records(study.control.least_records, amounts, meeting, study.control)
         sent = channel.sent
         if cells:
             # a few cells are tried out, and what they cost is taken times the number of cells
@@ -540,23 +545,23 @@ def _may_dominate(question: JointQuestion) -> bool:
 # The answer, its digest, and the document about it.
 
 
-def plain(value: object) -> Any:
+def plain_data(value: object) -> Any:
     """An answer as plain data."""
     if isinstance(value, Mapping):
-        return {str(key): plain(below) for key, below in value.items()}
+        return {str(key): plain_data(below) for key, below in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
+        return [plain_data(part) for part in value]
     if hasattr(value, "tolist"):
-        return plain(value.tolist())
+        return plain_data(value.tolist())
     return value
 
 
-def rounded(value: object) -> Any:
+def round_numbers(value: object) -> Any:
     """Plain data with numbers to twelve digits, as text."""
     if isinstance(value, Mapping):
-        return {key: rounded(below) for key, below in value.items()}
+        return {key: round_numbers(below) for key, below in value.items()}
     if isinstance(value, list):
-        return [rounded(part) for part in value]
+        return [round_numbers(part) for part in value]
     if not isinstance(value, float):
         return value
     return f"{value:.{DIGITS}g}"
@@ -569,7 +574,7 @@ def public_digest(study: Study, session: str, transcript: str, answer: Fields) -
         study.digest,
         bytes.fromhex(session),
         bytes.fromhex(transcript),
-        canonical(rounded(study.question.common(answer))),
+        canonical(round_numbers(study.question.common(answer))),
     )
     return hashlib.sha256(
         PURPOSE + b"".join(hashlib.sha256(part).digest() for part in parts)
@@ -585,7 +590,7 @@ def result_of(study: Study, attempt: Attempt) -> StudyResult:
     return _result(
         {
             "answer": attempt.answer,
-            **stated(study),
+            **state_study(study),
             "cost": {"estimated": estimated_cost(study), "measured": dict(attempt.cost)},
             "session": attempt.session,
             "transcript": attempt.transcript,
@@ -595,7 +600,7 @@ def result_of(study: Study, attempt: Attempt) -> StudyResult:
     )
 
 
-def repeated(study: Study, answer: Fields) -> StudyResult:
+def repeat_result(study: Study, answer: Fields) -> StudyResult:
     """An answer that an earlier study gave; its signatures are in the result of that one."""
     section = {"answer": answer, "digest": study.digest.hex(), "asked_before": study.question_key}
     return _result(section)
@@ -617,11 +622,11 @@ def _result(section: Fields) -> StudyResult:
 
 def estimated_cost(study: Study) -> Document:
     """What a study costs every party, about and at most, as a certificate tells it."""
-    cost, seconds = estimated(study)
+    cost, seconds = estimate_cost(study)
     return {"messages": cost.messages, "bytes_sent": cost.sent, "seconds": round(seconds, 3)}
 
 
-def stated(study: Study) -> Document:
+def state_study(study: Study) -> Document:
     """What a certificate says that follows from the study alone; whoever has the study can say it
     too, and compare.
     """

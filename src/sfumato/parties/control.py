@@ -95,10 +95,12 @@ async def require_enough(
         amounts = None
     else:
         amounts = question.magnitudes(people, meeting.records_at_most)
-    await enough(int(question.rows(people).sum()), amounts, meeting, rules)
+    await require_enough_records(int(question.rows(people).sum()), amounts, meeting, rules)
 
 
-async def enough(own: int, amounts: Magnitudes | None, meeting: Meeting, rules: Rules) -> None:
+async def require_enough_records(
+    own: int, amounts: Magnitudes | None, meeting: Meeting, rules: Rules
+) -> None:
     """The same of a number of own records, and of own amounts where one could dominate."""
     arithmetic = Arithmetic(meeting.channel, meeting.degree, meeting.draw)
     await _require_room(own, meeting)
@@ -111,7 +113,7 @@ async def enough(own: int, amounts: Magnitudes | None, meeting: Meeting, rules: 
             f"{rules.least_records} records, of at least {rules.least_parties} parties; nobody "
             "learns which rule it was"
         )
-    if amounts is not None and await _dominated(amounts, meeting, rules):
+    if amounts is not None and await _is_dominated(amounts, meeting, rules):
         raise ReleaseRefused(
             "the rule 'dominance' refuses: all amounts but the two largest are so small that one "
             "of the two could be estimated from the sum; or records_at_most times the bounds is "
@@ -146,7 +148,7 @@ async def _require_room(own: int, meeting: Meeting) -> None:
         )
 
 
-async def _dominated(own: Magnitudes, meeting: Meeting, rules: Rules) -> bool:
+async def _is_dominated(own: Magnitudes, meeting: Meeting, rules: Rules) -> bool:
     """Whether for two contributors u, w the rest X − u − w is below p percent of u; contributors
     are parties, and records.
     """
@@ -334,7 +336,7 @@ def rows_between(first_rows: NDArray[np.uint64], second_rows: NDArray[np.uint64]
     return int(np.abs(counts[0] - counts[1]).sum())
 
 
-class Answered:
+class AnswerStore:
     """A party's own store of what was answered: a journal, and files with marks of the rows.
 
     Locked while a question is checked and written down, so that two questions cannot pass each

@@ -21,10 +21,10 @@ from sfumato.parties.arithmetic import Arithmetic, at_least, none_below
 from sfumato.parties.question import Meeting, NoisyPart, Numbers
 from sfumato.parties.statistics import (
     CHANGE_ONE,
-    Filtered,
+    FilteredStatistic,
     Where,
     checked_where,
-    counted,
+    count_rows,
     public_table,
     require_readable,
 )
@@ -101,7 +101,7 @@ class TableSide:
         return np.where(inside, bin_numbers, len(ends) - 1)
 
 
-class _OfCounts(Filtered):
+class _OfCounts(FilteredStatistic):
     """Counts of records in the cells of a table with public sides."""
 
     @property
@@ -169,7 +169,7 @@ class _OfCounts(Filtered):
             people,
             declared(Schema({}), bounds={k: (float(a), float(b)) for k, (a, b) in binned.items()}),
         )
-        cell_numbers, inside = np.zeros(len(people), dtype=np.int64), counted(table, self.where)
+        cell_numbers, inside = np.zeros(len(people), dtype=np.int64), count_rows(table, self.where)
         for axis in self.sides:
             codes = axis.codes(table)
             inside &= codes < len(axis.labels)

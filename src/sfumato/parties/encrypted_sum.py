@@ -32,7 +32,7 @@ CIPHERTEXT = 1 << 19
 CONTEXT = 1 << 20
 
 
-class Encrypted(Summation):
+class EncryptedSum(Summation):
     """``server`` and ``key_holder`` are numbers of parties, with rows of their own or without."""
 
     name = "encrypted"
@@ -84,11 +84,11 @@ class Encrypted(Summation):
                 save_relin_keys=False,
             )
             await channel.exchange(
-                Phase.SHARE, dict.fromkeys(channel.others, _filled(context_bytes, CONTEXT)), {}
+                Phase.SHARE, dict.fromkeys(channel.others, _fill_up(context_bytes, CONTEXT)), {}
             )
             return seal.context_from(context_bytes)
         arrived = await channel.exchange(Phase.SHARE, {}, {self.key_holder: CONTEXT})
-        context = _loaded(seal.context_from, arrived[self.key_holder], self.key_holder)
+        context = _load_content(seal.context_from, arrived[self.key_holder], self.key_holder)
         if context.is_private():
             raise WrongMessage(self.key_holder, Phase.SHARE.name.lower())
         return context
@@ -97,7 +97,7 @@ class Encrypted(Summation):
         """At the key holder, the sum of everybody's ciphertexts; elsewhere nothing."""
         length = CIPHERTEXT * len(own)
         if channel.number != self.server:
-            message = b"".join(_filled(own_vector.serialize(), CIPHERTEXT) for own_vector in own)
+            message = b"".join(_fill_up(own_vector.serialize(), CIPHERTEXT) for own_vector in own)
             await channel.exchange(Phase.SHARE, {self.server: message}, {})
         else:
             arrived = await channel.exchange(Phase.SHARE, {}, dict.fromkeys(channel.others, length))
@@ -113,7 +113,7 @@ class Encrypted(Summation):
             own = [
                 own_vector + seal.bfv_vector(public, [0] * own_vector.size()) for own_vector in own
             ]
-            message = b"".join(_filled(own_vector.serialize(), CIPHERTEXT) for own_vector in own)
+            message = b"".join(_fill_up(own_vector.serialize(), CIPHERTEXT) for own_vector in own)
             await channel.exchange(Phase.PRODUCTS, {self.key_holder: message}, {})
         if channel.number != self.key_holder:
             return []
@@ -122,7 +122,7 @@ class Encrypted(Summation):
 
     def _read(self, seal: Any, public: Any, message: bytes, sender: int) -> list[Any]:
         return [
-            _loaded(lambda raw: seal.bfv_vector_from(public, raw), part, sender)
+            _load_content(lambda raw: seal.bfv_vector_from(public, raw), part, sender)
             for part in _parts(message)
         ]
 
@@ -133,9 +133,9 @@ class Encrypted(Summation):
         payload = b""
         if secret is not None:
             plain = [
-                _loaded(lambda raw: seal.bfv_vector_from(secret, raw), part, self.server).decrypt()[
-                    :size
-                ]
+                _load_content(
+                    lambda raw: seal.bfv_vector_from(secret, raw), part, self.server
+                ).decrypt()[:size]
                 for part, size in zip(added, sizes, strict=True)
             ]
             payload = np.array([n for part in plain for n in part], dtype="<i8").tobytes()
@@ -163,7 +163,7 @@ def _new_context(seal: Any) -> Any:
     return seal.context(seal.SCHEME_TYPE.BFV, poly_modulus_degree=DEGREE, plain_modulus=PLAIN)
 
 
-def _filled(content: bytes, length: int) -> bytes:
+def _fill_up(content: bytes, length: int) -> bytes:
     """Content behind its own length, filled up with zeros."""
     if len(content) + 4 > length:
         raise ParameterError(
@@ -177,7 +177,7 @@ def _parts(message: bytes) -> list[bytes]:
     return [message[i : i + CIPHERTEXT] for i in range(0, len(message), CIPHERTEXT)]
 
 
-def _loaded(load: Any, filled: bytes, sender: int) -> Any:
+def _load_content(load: Any, filled: bytes, sender: int) -> Any:
     """What was filled up, read by TenSEAL; whatever it cannot read did not come from one who
     follows the protocol.
     """

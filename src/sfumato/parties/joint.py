@@ -42,7 +42,7 @@ from sfumato.errors import Disagreement, ParameterError, SchemaError, WrongMessa
 from sfumato.parties.arithmetic import (
     BLOCK,
     Arithmetic,
-    interpolated,
+    interpolate,
     polynomial_products,
     require_room,
     vanishing,
@@ -51,7 +51,7 @@ from sfumato.parties.assembled_rows import (
     DISAGREED,
     OwnRows,
     answer_of,
-    collected,
+    collect_pieces,
     other_shape,
     own_piece,
     released_frame,
@@ -145,7 +145,8 @@ class JointRelease(JointQuestion):
 
     def __post_init__(self) -> None:
         plain = {
-            name: _plain(attribute_fields) for name, attribute_fields in self.attributes.items()
+            name: _plain_description(attribute_fields)
+            for name, attribute_fields in self.attributes.items()
         }
         # the class is frozen; plain data, because the question is written into the study
         object.__setattr__(self, "attributes", plain)
@@ -277,7 +278,7 @@ class JointRelease(JointQuestion):
             )
         if self.assemble == "pieces":
             return dataclasses.replace(self, assemble="histogram", collector=None).plain(people)
-        return _pooled(self, OwnRows.of(self, people))
+        return _pool_tables(self, OwnRows.of(self, people))
 
     def common(self, answer: Fields) -> Fields:
         """Rows that a collector alone has are not signed by the others."""
@@ -418,7 +419,9 @@ class _Walk:
         # clipped counts decide, but whole counts are added up
         records = await self.calc.shared(counts)
         gates = await self._gates(counts, present)
-        is_kept = await self._all_of(gates, [_reached(gate.threshold, gate.most) for gate in gates])
+        is_kept = await self._all_of(
+            gates, [_threshold_polynomial(gate.threshold, gate.most) for gate in gates]
+        )
         failing = self.calc.plus(self.calc.scaled(is_kept, -1), 1)
         return await self.calc.dot(records, failing, starts)
 
@@ -455,7 +458,7 @@ class _Walk:
         for values in present:
             # how many parties have the value in the cell; it counts once, whoever has it
             owners = await self.calc.shared(values.ravel())
-            is_owner = await self.calc.polynomial(owners, _reached(1, parties))
+            is_owner = await self.calc.polynomial(owners, _threshold_polynomial(1, parties))
             different = self.calc.sums(is_owner.reshape(values.shape))[np.newaxis]
             gates.append(_Gate(different, self.question.l or 1, values.shape[1]))
         return gates
@@ -551,11 +554,11 @@ class _Walk:
         arrived = {**await channel.exchange(Phase.OPEN, {}, lengths), collector: own}
         return {
             "collector": collector,
-            **collected(self.question, rank, kept_classes, arrived, records),
+            **collect_pieces(self.question, rank, kept_classes, arrived, records),
         }
 
 
-def _plain(attribute_fields: Fields) -> Document:
+def _plain_description(attribute_fields: Fields) -> Document:
     """A column's description as plain data: a hierarchy that was given as an object is written as
     in a recipe.
     """
@@ -577,7 +580,7 @@ def _share(name: str, text: str) -> None:
         )
 
 
-def _pooled(question: JointRelease, own: OwnRows) -> Document:
+def _pool_tables(question: JointRelease, own: OwnRows) -> Document:
     """The same walk over one table, with plain numbers."""
     records, first, rejected, bits, tested = (
         own.rows,
@@ -650,13 +653,13 @@ def _batches(ranks: Sequence[int], question: JointRelease) -> Iterator[list[_Pie
 def _small(k: int, largest: int) -> tuple[int, ...]:
     """The polynomial that is x for 0 ≤ x < k, and 0 for k ≤ x ≤ most."""
     # clipped at k, the counts of all parties reach at most parties · k
-    return tuple(interpolated([x if x < k else 0 for x in range(largest + 1)], MODULUS))
+    return tuple(interpolate([x if x < k else 0 for x in range(largest + 1)], MODULUS))
 
 
 @functools.lru_cache(maxsize=256)
-def _reached(threshold: int, largest: int) -> tuple[int, ...]:
+def _threshold_polynomial(threshold: int, largest: int) -> tuple[int, ...]:
     """The polynomial that is 0 for 0 ≤ x < threshold, and 1 for threshold ≤ x ≤ most."""
-    return tuple(interpolated([int(x >= threshold) for x in range(largest + 1)], MODULUS))
+    return tuple(interpolate([int(x >= threshold) for x in range(largest + 1)], MODULUS))
 
 
 def _cost(question: JointRelease, parties: int, records: int) -> Cost:

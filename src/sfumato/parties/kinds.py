@@ -63,16 +63,16 @@ def question_from(plain: object) -> JointQuestion:
 
 def question_to(question: JointQuestion) -> Document:
     """The inverse of :func:`question_from`, with everything that differs from its default."""
-    return {question.name: _plain(question)}
+    return {question.name: _plain_mapping(question)}
 
 
-def _plain(value: object) -> Any:
+def _plain_mapping(value: object) -> Any:
     """Values within values as mappings, all the way down."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         # what is given only: a default written out would make another question of it
-        return {name: _plain(getattr(value, name)) for name in values_of(value)}
+        return {name: _plain_mapping(getattr(value, name)) for name in values_of(value)}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_plain_mapping(item) for item in value]
     if isinstance(value, Mapping):
-        return {name: _plain(item) for name, item in value.items()}
+        return {name: _plain_mapping(item) for name, item in value.items()}
     return value

@@ -256,13 +256,13 @@ class Mesh(Channel):
                     HEAD.pack(self.session, STOP, line.sent, 2) + bytes((reason, accused))
                 )
                 # an end with unread bytes would take back what was said
-                await asyncio.wait_for(_drained(line), GRACE)
+                await asyncio.wait_for(_drain(line), GRACE)
         line.writer.close()
         with contextlib.suppress(OSError, TimeoutError):
             await asyncio.wait_for(line.writer.wait_closed(), LINGER)
 
 
-async def _drained(line: _Line) -> None:
+async def _drain(line: _Line) -> None:
     await line.writer.drain()
     while await line.reader.read(CHUNK):
         pass

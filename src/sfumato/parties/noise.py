@@ -138,20 +138,22 @@ class JointNoise:
         parts, honest, loss = self._parts(question), self.honest(parties), self._loss(question)
         if loss.epsilon is not None:
             return [
-                PolyaShare(Fraction(_moved(part, self._step(part, loss))) / loss.epsilon, honest)
+                PolyaShare(
+                    Fraction(_largest_move(part, self._step(part, loss))) / loss.epsilon, honest
+                )
                 for part in parts
             ]
         return [GaussianShare(part.l2, loss.as_rho, honest) for part in parts]
 
 
-def _moved(part: NoisyPart, step: int) -> int:
+def _largest_move(part: NoisyPart, step: int) -> int:
     """How far one record moves sums that are rounded to steps: a number that moves by y is rounded
     to one at most ⌈y⌉ away.
 
     >>> (
-    ...     _moved(NoisyPart(1, 1000, 1000.0), 1),
-    ...     _moved(NoisyPart(1, 1000, 1000.0), 300),
-    ...     _moved(NoisyPart(2, 1000, 1000.0), 300),
+    ...     _largest_move(NoisyPart(1, 1000, 1000.0), 1),
+    ...     _largest_move(NoisyPart(1, 1000, 1000.0), 300),
+    ...     _largest_move(NoisyPart(2, 1000, 1000.0), 300),
     ... )
     (1000, 4, 5)
     """

@@ -185,9 +185,9 @@ def summation(protocol: str, **options: Any) -> Summation:
     ways: dict[str, type[Summation]] = {"additive": Additive, "shamir": Shamir}
     if protocol == "encrypted":
         # imported only when asked for: it needs an extra
-        from sfumato.parties.encrypted_sum import Encrypted
+        from sfumato.parties.encrypted_sum import EncryptedSum
 
-        return Encrypted(**options)
+        return EncryptedSum(**options)
     if protocol not in ways:
         raise ParameterError(
             f"protocol {protocol!r} does not exist; choose additive, shamir or encrypted"

@@ -21,14 +21,14 @@ from sfumato.errors import ParameterError, ReleaseRefused
 from sfumato.parties.question import NoisyPart, Numbers
 from sfumato.parties.statistics import (
     CHANGE_ONE,
-    Bounded,
+    BoundedColumn,
     Bounds,
-    Filtered,
+    FilteredStatistic,
     Scale,
     Where,
-    centred,
+    centre_numbers,
     checked_where,
-    counted,
+    count_rows,
     public_table,
     require_readable,
     whole_sum,
@@ -45,7 +45,7 @@ MOST_PREDICTORS = 50
 INTERCEPT = "(intercept)"
 
 
-class _Regression(Filtered):
+class _Regression(FilteredStatistic):
     """What both regressions have: predictors with bounds, records that have all of them."""
 
     predictors: Mapping[str, Bounds]
@@ -65,8 +65,8 @@ class _Regression(Filtered):
         return dict(self.predictors)
 
     @property
-    def _bounded(self) -> list[Bounded]:
-        return [Bounded(name, bounds, self.scale) for name, bounds in self.predictors.items()]
+    def _bounded(self) -> list[BoundedColumn]:
+        return [BoundedColumn(name, bounds, self.scale) for name, bounds in self.predictors.items()]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -109,8 +109,8 @@ class LinearRegression(_Regression):
         return {**self.predictors, self.outcome: self.outcome_bounds}
 
     @property
-    def _all_columns(self) -> list[Bounded]:
-        return [*self._bounded, Bounded(self.outcome, self.outcome_bounds, self.scale)]
+    def _all_columns(self) -> list[BoundedColumn]:
+        return [*self._bounded, BoundedColumn(self.outcome, self.outcome_bounds, self.scale)]
 
     @property
     def _pairs(self) -> list[tuple[int, int]]:
@@ -147,11 +147,11 @@ class LinearRegression(_Regression):
         bounds = {**self.predictors, self.outcome: self.outcome_bounds}
         table = public_table(people, bounds, {}, self.where)
         is_complete = self._complete_rows(table)
-        columns = [centred(table, column)[0][is_complete] for column in self._all_columns]
+        columns = [centre_numbers(table, column)[0][is_complete] for column in self._all_columns]
         return [np.ones(int(is_complete.sum()), dtype=np.int64), *columns]
 
     def _complete_rows(self, table: DeclaredTable) -> NDArray[np.bool_]:
-        is_complete = counted(table, self.where)
+        is_complete = count_rows(table, self.where)
         for name in (*self.predictors, self.outcome):
             is_complete &= table.numbers(name)[1]
         return is_complete
@@ -215,7 +215,7 @@ def least_squares(
         "rss": None,
     }
     # as many coefficients as records leave nothing to estimate errors from
-    if count <= p or not determined(inner):
+    if count <= p or not is_determined(inner):
         return nothing
     beta = np.linalg.solve(inner, right)
     rss = float(moments[p, p] - beta @ right)
@@ -238,7 +238,7 @@ def least_squares(
     }
 
 
-def determined(matrix: NDArray[np.float64]) -> bool:
+def is_determined(matrix: NDArray[np.float64]) -> bool:
     """Whether a symmetric matrix is positive definite beyond rounding."""
     # to a unit diagonal, so that the units of columns do not decide
     scale = np.sqrt(np.maximum(np.diag(matrix), 0))
@@ -317,7 +317,7 @@ class LogisticRegression(_Regression):
         table = public_table(people, self.predictors, {self.outcome: self.values}, self.where)
         present_flags = [table.numbers(name)[1] for name in self.predictors]
         return table, np.logical_and.reduce(
-            [counted(table, self.where), table.codes(self.outcome) < 2, *present_flags]
+            [count_rows(table, self.where), table.codes(self.outcome) < 2, *present_flags]
         )
 
     def rows(self, people: Table) -> NDArray[np.bool_]:
@@ -349,7 +349,7 @@ class LogisticRegression(_Regression):
             # in the last round
             best, best_beta = opened_likelihood, beta
             count, hessian, likelihood = opened_count, opened_hessian, opened_likelihood
-            if not determined(hessian):
+            if not is_determined(hessian):
                 raise ReleaseRefused(
                     "logistic_regression: the records do not determine the coefficients; leave out"
                     " a predictor"

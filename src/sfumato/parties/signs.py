@@ -42,7 +42,7 @@ async def negative(arithmetic: Arithmetic, numbers: NDArray[np.uint64]) -> NDArr
     ).astype(bool)
     # c < r says that x + r passed p: then x = c − r + p, and p is odd
     wrapped = await _below(arithmetic, public, bits)
-    last = _flipped(arithmetic, bits[0], public[0])
+    last = _flip_bit(arithmetic, bits[0], public[0])
     # x is odd where last and wrapped differ: a xor b = a + b − 2ab
     both_signs = await arithmetic.product(last, wrapped)
     return arithmetic.sums(np.stack([last, wrapped, arithmetic.scaled(both_signs, -2)], axis=1))
@@ -79,7 +79,7 @@ async def _below(
     by doubling.
     """
     equal = [
-        _flipped(arithmetic, bit, ~known_bit) for bit, known_bit in zip(bits, public, strict=True)
+        _flip_bit(arithmetic, bit, ~known_bit) for bit, known_bit in zip(bits, public, strict=True)
     ]
     step = 1
     while step < BITS:
@@ -103,7 +103,7 @@ async def _below(
     return arithmetic.sums(np.stack(first, axis=1))
 
 
-def _flipped(
+def _flip_bit(
     arithmetic: Arithmetic, bit: NDArray[np.uint64], where: NDArray[np.bool_]
 ) -> NDArray[np.uint64]:
     """Shares of a bit, or of its opposite where asked."""

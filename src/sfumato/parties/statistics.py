@@ -59,7 +59,7 @@ def _exact(bounds: Bounds) -> tuple[Fraction, Fraction]:
     return low, high
 
 
-class Bounded:
+class BoundedColumn:
     """A bounded column as whole numbers around the middle of its bounds."""
 
     def __init__(self, name: str, bounds: Bounds, scale: int) -> None:
@@ -126,7 +126,7 @@ def public_table(
     return DeclaredTable.of(people, declaration, Relation())
 
 
-def counted(table: DeclaredTable, where: Where) -> NDArray[np.bool_]:
+def count_rows(table: DeclaredTable, where: Where) -> NDArray[np.bool_]:
     """The rows a filter leaves."""
     counts = np.ones(len(table.dataset), dtype=bool)
     for column, words in where.items():
@@ -135,7 +135,9 @@ def counted(table: DeclaredTable, where: Where) -> NDArray[np.bool_]:
     return counts
 
 
-def centred(table: DeclaredTable, numeric: Bounded) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def centre_numbers(
+    table: DeclaredTable, numeric: BoundedColumn
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Whole numbers around the middle, and per row whether there is one."""
     values, is_present = table.numbers(numeric.name)
     return numeric.whole(values - numeric.middle, -numeric.most, numeric.most), is_present
@@ -200,7 +202,7 @@ def _as_read(word: str) -> str | float:
         return word
 
 
-class Filtered(JointStatistic):
+class FilteredStatistic(JointStatistic):
     """A question about the rows that a filter leaves."""
 
     where: Where
@@ -212,11 +214,11 @@ class Filtered(JointStatistic):
 
     def rows(self, people: Table) -> NDArray[np.bool_]:
         """The rows the filter leaves."""
-        return counted(public_table(people, {}, {}, self.where), self.where)
+        return count_rows(public_table(people, {}, {}, self.where), self.where)
 
 
 @parameters
-class JointCount(Filtered):
+class JointCount(FilteredStatistic):
     """How many records there are, or how many have certain values.
 
     >>> JointCount(where={"sex": ("f",)}).cells
@@ -271,7 +273,7 @@ class JointCount(Filtered):
 
 
 @parameters
-class _OfNumbers(Filtered):
+class _OfNumbers(FilteredStatistic):
     """Sums over the records that have a number in one column: some of how many, their sum, their
     squares.
     """
@@ -288,8 +290,8 @@ class _OfNumbers(Filtered):
         checked_where(self.where, (self.column,))
 
     @property
-    def _numeric(self) -> Bounded:
-        return Bounded(self.column, self.bounds, self.scale)
+    def _numeric(self) -> BoundedColumn:
+        return BoundedColumn(self.column, self.bounds, self.scale)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -319,7 +321,7 @@ class _OfNumbers(Filtered):
     def _sums(self, people: Table) -> list[int]:
         table, rows = self._read(people)
         # centred, so that squares stay small (see the head of this file)
-        values_kept = centred(table, self._numeric)[0][rows]
+        values_kept = centre_numbers(table, self._numeric)[0][rows]
         wide = len(values_kept) * self._numeric.most ** max(self.powers) >= 2**62
         return [
             whole_sum(values_kept**p if not wide else values_kept.astype(object) ** p, wide)
@@ -362,7 +364,7 @@ class _OfNumbers(Filtered):
 
     def _read(self, people: Table) -> tuple[DeclaredTable, NDArray[np.bool_]]:
         table = public_table(people, {self.column: self.bounds}, {}, self.where)
-        return table, table.numbers(self.column)[1] & counted(table, self.where)
+        return table, table.numbers(self.column)[1] & count_rows(table, self.where)
 
     def rows(self, people: Table) -> NDArray[np.bool_]:
         """The rows the filter leaves that have a number: others do not count as anybody's
@@ -468,7 +470,7 @@ class JointVariance(_OfNumbers):
         return {"count": len(values), "mean": float(values.mean()), "variance": variance}
 
 
-def _moments(numeric: Bounded, count: int, total: int, squares: int) -> Document:
+def _moments(numeric: BoundedColumn, count: int, total: int, squares: int) -> Document:
     """Count, mean and variance; with noise they may make no sense, and are not told then."""
     if count < 1:
         return {"count": count, "mean": None, "variance": None}
@@ -482,7 +484,7 @@ def _moments(numeric: Bounded, count: int, total: int, squares: int) -> Document
 
 
 @parameters
-class JointMeanDifference(Filtered):
+class JointMeanDifference(FilteredStatistic):
     """The difference of two groups' means, with Welch's test: t, its degrees of freedom and p.
 
     Reference: Welch 1947, doi:10.1093/biomet/34.1-2.28.

@@ -121,7 +121,7 @@ class Party:
             raise ParameterError(
                 f"{self.name}: certificate and certificate_sha256 do not belong together"
             )
-        if len(_decoded(self.signing_key, "signing_key")) != 32:
+        if len(_decode(self.signing_key, "signing_key")) != 32:
             raise ParameterError(
                 f"{self.name}: signing_key must be the base64 text that 'sfumato key party' printed"
             )
@@ -130,7 +130,7 @@ class Party:
     @property
     def der(self) -> bytes:
         """The certificate as it is sent."""
-        return _decoded(self.certificate, "certificate")
+        return _decode(self.certificate, "certificate")
 
     @property
     def place(self) -> tuple[str, int]:
@@ -144,7 +144,7 @@ class Party:
         return match[1] or match[2], int(match[3])
 
 
-def _decoded(text: str, field_name: str) -> bytes:
+def _decode(text: str, field_name: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
@@ -348,10 +348,10 @@ def study_from(document: object, *, name: str = "the study") -> Study:
         )
     if problems:
         raise RecipeError([f"{name}: {problem}" for problem in problems])
-    return _built(document, name)
+    return _build_study(document, name)
 
 
-def _built(document: Fields, name: str) -> Study:
+def _build_study(document: Fields, name: str) -> Study:
     """The study, or all that is wrong in its parts."""
     problems: list[str] = []
 
@@ -560,13 +560,13 @@ CHECKS = (
 # Writing and signing.
 
 
-def drafted(
+def draft_study(
     entries: Sequence[Path], question: object, protocol: object, noise: object = None
 ) -> Document:
     """A study to begin with: the entries that ``sfumato key party`` printed, numbered, and a new
     id; what is missing can be written in.
     """
-    parties = [party_fields for path in entries for party_fields in _listed(path)]
+    parties = [party_fields for path in entries for party_fields in _list_entries(path)]
     plain: Document = {
         "study": VERSION,
         "id": secrets.token_hex(16),
@@ -586,7 +586,7 @@ def drafted(
     return plain
 
 
-def _listed(path: Path) -> list[Fields]:
+def _list_entries(path: Path) -> list[Fields]:
     entries = read_yaml(_text(path), str(path))
     if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
         raise RecipeError(f"{path} does not contain the output of 'sfumato key party'")
@@ -628,7 +628,7 @@ def _rewritten(path: Path, study: Study, signatures: Mapping[str, str]) -> None:
 # What is learned by whom.
 
 
-def learned(study: Study) -> tuple[str, ...]:
+def list_learned(study: Study) -> tuple[str, ...]:
     """What parties and coalitions learn when everybody follows the protocol, one sentence each."""
     n, t = len(study.parties), study.degree
     gates = (

@@ -16,7 +16,7 @@ from sfumato.parties.conduct import (
     estimated_cost,
     fewest_signatures,
     public_digest,
-    stated,
+    state_study,
 )
 from sfumato.parties.keys import signature_holds
 from sfumato.release.manifest import STUDY, Claim, agree
@@ -39,7 +39,7 @@ def study_named(certificate: Fields, shared: SharedFolder, original: Original) -
     if study is None:
         return Claim("study", "needs original", GIVE_STUDY)
     # as a file holds it: lists for tuples, text for days
-    fields = json.loads(json.dumps(stated(study), default=str))
+    fields = json.loads(json.dumps(state_study(study), default=str))
     differing_fields = [name for name, value in fields.items() if not agree(section[name], value)]
     if not agree(section["cost"]["estimated"], estimated_cost(study)):
         differing_fields.append("cost")

@@ -14,7 +14,7 @@ from sfumato.policy.dialects.special import (
     And,
     Between,
     Concept,
-    Named,
+    NamedClass,
     Or,
     Some,
     as_policy,
@@ -136,7 +136,7 @@ def _is_measure(concept: Concept) -> bool:
     """Whether a class is a way to protect data: a model of ours or of SPECIAL, or anonymisation as
     such.
     """
-    if not isinstance(concept, Named):
+    if not isinstance(concept, NamedClass):
         return False
     plain = concept.name.rsplit(":", 1)[-1].rsplit("#", 1)[-1].lower()
     is_own_term = concept.name.startswith("sf:")
@@ -148,7 +148,7 @@ def _is_measure(concept: Concept) -> bool:
 
 
 def _names(concept: Concept) -> tuple[str, ...]:
-    if isinstance(concept, Named):
+    if isinstance(concept, NamedClass):
         return (concept.name,)
     if isinstance(concept, Some):
         return _names(concept.concept)
@@ -160,11 +160,11 @@ def _names(concept: Concept) -> tuple[str, ...]:
 def in_words(concept: Concept) -> str:
     """A concept as people read it, as a policy means it.
 
-    >>> in_words(And((Named("kAnonymous"), Between("has_k", 3, 3, exact=True))))
+    >>> in_words(And((NamedClass("kAnonymous"), Between("has_k", 3, 3, exact=True))))
     'kAnonymous, has_k at least 3'
     """
     policy = as_policy(concept)
-    if isinstance(policy, Named):
+    if isinstance(policy, NamedClass):
         return policy.name
     if isinstance(policy, Some):
         return (

@@ -107,7 +107,9 @@ def common_guarantee(
     everybody = _minima(shared, levelled)
     # per person: a recoded value must be as coarse as its own person asks
     wishes = {label: _minima([purpose], levelled) for label, purpose in own.items()}
-    caps, left_out = _settled(everybody, wishes, _caps(purposes, levelled), on_conflict, decisions)
+    caps, left_out = _settle_caps(
+        everybody, wishes, _caps(purposes, levelled), on_conflict, decisions
+    )
     # people who are left out have no say in the promises
     purposes_left = [*shared, *(p for label, p in own.items() if label not in left_out)]
     protected = [c for c, g in groups.items() if Group.SD in g] or sensitive
@@ -158,7 +160,7 @@ def _groups(
             decisions.append(CompilerDecision("withheld", column, reason))
             continue
         group_set = frozenset(datum.group for datum in data if datum is not None)
-        groups[column] = _merged(group_set)
+        groups[column] = _merge_groups(group_set)
         if len(group_set) > 1:
             reason = (
                 f"{column} is {join_words(sorted(group_set))} in different policies; it counts as"
@@ -168,7 +170,7 @@ def _groups(
     return groups, tuple(withheld)
 
 
-def _merged(groups: frozenset[Group]) -> frozenset[Group]:
+def _merge_groups(groups: frozenset[Group]) -> frozenset[Group]:
     if Group.EI in groups:
         return frozenset({Group.EI})
     # not sensitive counts only where nobody says otherwise
@@ -200,7 +202,7 @@ def _caps(purposes: Sequence[Purpose], groups: Mapping[str, frozenset[Group]]) -
     return caps
 
 
-def _settled(
+def _settle_caps(
     everybody: Mapping[str, int],
     own: Mapping[str, Mapping[str, int]],
     caps: dict[str, int],
@@ -374,7 +376,7 @@ def check_entries(
         findings.error("hierarchy_disagrees_with_table", column, problem)
 
 
-def uncovered(hierarchy: Hierarchy, labels: Sequence[str | None], counts: Sequence[int]) -> bool:
+def lacks_values(hierarchy: Hierarchy, labels: Sequence[str | None], counts: Sequence[int]) -> bool:
     """Whether a hierarchy lacks values that occur."""
     try:
         hierarchy.paths(
@@ -414,7 +416,7 @@ def described_columns(
     """
     attributes: dict[str, Attribute] = {}
     decisions: list[CompilerDecision] = []
-    used = _used(dataset, merged)
+    used = _rows_in_use(dataset, merged)
     for column in dataset.columns:
         if (column == COLUMN and merged.own) or column in merged.withheld:
             attributes[column] = Attribute((Role.DROP,))
@@ -518,10 +520,10 @@ def _covering(
 
 def _lacks_values(hierarchy: Hierarchy, dataset: Table, column: str) -> bool:
     encoded = dataset.encoded(column)
-    return uncovered(hierarchy, encoded.labels, encoded.counts.tolist())
+    return lacks_values(hierarchy, encoded.labels, encoded.counts.tolist())
 
 
-def _used(dataset: Table, merged: Guarantee) -> Table:
+def _rows_in_use(dataset: Table, merged: Guarantee) -> Table:
     """The rows of people whose policies are enforced."""
     if not merged.own or COLUMN not in dataset.columns:
         return dataset

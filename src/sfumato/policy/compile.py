@@ -25,7 +25,7 @@ from sfumato.policy.columns import (
     described_columns,
 )
 from sfumato.policy.documents import Findings, Tree, TreeView
-from sfumato.policy.lint import delete_by, expired, lint
+from sfumato.policy.lint import delete_by, is_expired, lint
 from sfumato.policy.people import COLUMN, Policies
 from sfumato.policy.policy import (
     COUNTER,
@@ -95,7 +95,7 @@ def authorise(policy: Policy, use: Use) -> Permission:
             f"recipient {use.recipient!r} is not allowed for purpose {agreed.name!r}; allowed:"
             f" {names}",
         )
-    if expired(agreed.retention, use.today, use.ended):
+    if is_expired(agreed.retention, use.today, use.ended):
         return Permission(None, f"the retention of purpose {agreed.name!r} has passed")
     return Permission(agreed, delete_by=delete_by(agreed.retention, use.ended))
 
@@ -183,7 +183,7 @@ def compile_policies(
     settings = Options.of(options)
     missing_columns = _sound(policies, dataset)
     use = Use(purpose, recipient, today or environment.now().date(), ended)
-    shared, own, refused, delete_by = _authorised(policies, use, dataset)
+    shared, own, refused, delete_by = _authorise(policies, use, dataset)
     merged = common_guarantee(
         shared,
         own,
@@ -239,7 +239,7 @@ def _sound(policies: Policies, dataset: Table) -> list[CompilerDecision]:
     ]
 
 
-def _authorised(
+def _authorise(
     policies: Policies, use: Use, dataset: Table
 ) -> tuple[list[Purpose], dict[str, Purpose], dict[str, str], datetime.date | None]:
     """Purposes of everybody and of the people who allow the use, the refusals, and the earliest day

@@ -18,7 +18,7 @@ from sfumato.policy.columns import ROLES
 from sfumato.policy.compile import Use, authorise
 from sfumato.policy.dialects.dialect_detection import (
     PRESET,
-    permitted,
+    permits_use,
     read_concept_text,
     tells_of_uses,
     usage_of_release,
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Released:
+class CertifiedTable:
     """A released table with its certificate; ``problems`` are claims that do not hold, ``verified``
     promises that do.
     """
@@ -226,7 +226,7 @@ class Released:
         return self.dataset.with_schema(Schema(schema))
 
 
-def read_released(folder: Path, original: Table | None = None) -> Released:
+def read_released(folder: Path, original: Table | None = None) -> CertifiedTable:
     """Read a shared folder and verify its certificate."""
     certificate = read_certificate(folder, "table")
     checked = verifying.verify(folder, original=original)
@@ -242,7 +242,7 @@ def read_released(folder: Path, original: Table | None = None) -> Released:
         for claim in checked.claims
         if claim.promise and claim.status == "holds"
     )
-    return Released(certificate, table, problems, original, verified)
+    return CertifiedTable(certificate, table, problems, original, verified)
 
 
 SAFE_HARBOR = "safe_harbor"
@@ -341,7 +341,7 @@ def _statement(policy: Policy, use: Use, numbers: Mapping[str, Sequence[str]]) -
 
 
 def _against(
-    policy: Policy, use: Use, released: Released, numbers: Mapping[str, Sequence[str]]
+    policy: Policy, use: Use, released: CertifiedTable, numbers: Mapping[str, Sequence[str]]
 ) -> tuple[list[str], list[str]]:
     """Reasons against a release under one policy, and notes."""
     permission = authorise(policy, use)
@@ -360,7 +360,7 @@ def _against(
     ]
 
 
-def _columns(purpose: Purpose, released: Released) -> list[str]:
+def _columns(purpose: Purpose, released: CertifiedTable) -> list[str]:
     broken = []
     for column in released.dataset.columns:
         datum = purpose.datum(column)
@@ -395,7 +395,7 @@ def _columns(purpose: Purpose, released: Released) -> list[str]:
     return broken
 
 
-def _levels(purpose: Purpose, released: Released) -> tuple[list[str], list[str]]:
+def _levels(purpose: Purpose, released: CertifiedTable) -> tuple[list[str], list[str]]:
     reasons, notes = [], []
     for datum in purpose.data:
         method = datum.anonymization
@@ -500,7 +500,7 @@ def hold_against(
         days=days,
     )
     for path in usages:
-        answer = permitted(Path(path), usage, today=use.today)
+        answer = permits_use(Path(path), usage, today=use.today)
         broken = []
         if answer.allowed:
             broken = _columns_of_use(Path(path), folder, use.purpose, original)

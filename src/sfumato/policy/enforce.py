@@ -18,7 +18,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.errors import SchemaError, UnreadableInput
 from sfumato.policy.compile import Compiled, Options, compile_policies
-from sfumato.policy.dialects.own_format import plain
+from sfumato.policy.dialects.own_format import plain_noun
 from sfumato.policy.documents import Tree, TreeView
 from sfumato.policy.people import COLUMN, Policies, digest_of
 from sfumato.policy.policy import Policy
@@ -91,14 +91,14 @@ def _describe_policy(policy: Policy, name: str) -> Tree:
 def parts_of(policy: Policy) -> Iterator[tuple[str, str]]:
     """Every part of a policy in words, with a digest that changes when the part does."""
     for purpose in policy.purposes:
-        fields = plain(purpose)
+        fields = plain_noun(purpose)
         fields.pop("name", None)
         for datum in fields.pop("data", []):
             yield f"purpose {purpose.name}, datum {datum['name']}", _digest(datum)
         for key, value in fields.items():
             yield f"purpose {purpose.name}, {key.replace('_', ' ')}", _digest(value)
         yield f"purpose {purpose.name}", _digest(True)
-    document = plain(policy)
+    document = plain_noun(policy)
     document.pop("purposes", None)
     for key, value in document.items():
         yield key.replace("_", " "), _digest(value)
@@ -118,7 +118,7 @@ def drift(record: TreeView, policies: Policies) -> list[str]:
         if policy.name not in before:
             changes.append(f"policy {policy.name!r} is not one of those the release was made under")
         elif before[policy.name].get("digest") != digest_of(policy):
-            changes += _changed(policy, before[policy.name].get("parts"))
+            changes += _changed_policies(policy, before[policy.name].get("parts"))
     missing = [name for name in before if name not in {p.name for p in policies.everybody}]
     changes += [f"policy {name!r} of the release was not given; give it" for name in missing]
     digests = {p.get("digest") for p in record.get("own_policies", []) if isinstance(p, Mapping)}
@@ -128,7 +128,7 @@ def drift(record: TreeView, policies: Policies) -> list[str]:
             f"{fresh} of {len(policies.groups)} of people's own policies are new or changed after "
             "the release"
         )
-    elif policies.groups and _reassigned(record, policies):
+    elif policies.groups and _is_reassigned(record, policies):
         changes.append(
             "some of people's own policies are new or changed after the release: other people "
             "have them, or nobody"
@@ -136,12 +136,12 @@ def drift(record: TreeView, policies: Policies) -> list[str]:
     return changes
 
 
-def _reassigned(record: TreeView, policies: Policies) -> bool:
+def _is_reassigned(record: TreeView, policies: Policies) -> bool:
     before = str(record.get("who_has_which", ""))
     return bool(before) and before != _who_has_which(policies, before.partition(":")[0])
 
 
-def _changed(policy: Policy, parts: Any) -> list[str]:
+def _changed_policies(policy: Policy, parts: Any) -> list[str]:
     old: Mapping[str, str] = parts if isinstance(parts, Mapping) else {}
     new = dict(parts_of(policy))
     changes = []
@@ -182,7 +182,7 @@ def read_record(folder: Path) -> Tree | None:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Enforced:
+class EnforcedRelease:
     """A release made under policies, and the record of it."""
 
     release: TableRelease
@@ -223,7 +223,7 @@ def enforce(
     shuffle: bool = True,
     progress: Progress = silent,
     **options: Any,
-) -> Enforced:
+) -> EnforcedRelease:
     """Make a release under policies; ``by`` is the column that names the person of each row.
 
     Everything is compiled and checked before a step runs, and the output is judged again: a policy
@@ -244,4 +244,4 @@ def enforce(
     release = make_release(
         typed, compiled.recipe, Context(Seed.of(seed), shuffle=shuffle, progress=progress)
     )
-    return Enforced(release, compiled, compliance_record(release, compiled, policies))
+    return EnforcedRelease(release, compiled, compliance_record(release, compiled, policies))

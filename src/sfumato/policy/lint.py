@@ -33,10 +33,10 @@ from sfumato.policy.policy import (
     UnknownMethod,
     UnknownPromise,
     demand_of,
+    is_unkeyed,
     models_of,
     names_pseudonyms,
     told_of_unkeyed,
-    unkeyed,
 )
 
 # The hierarchy of purposes: one parent each, no circles, and nothing in a sub-purpose that its
@@ -135,7 +135,9 @@ def _later(day: datetime.date, days: int) -> datetime.date:
         return datetime.date.max
 
 
-def expired(retention: Retention, today: datetime.date, ended: datetime.date | None = None) -> bool:
+def is_expired(
+    retention: Retention, today: datetime.date, ended: datetime.date | None = None
+) -> bool:
     """Whether data should be gone by today; the last day itself still counts."""
     last = delete_by(retention, ended)
     return last is not None and today > last
@@ -161,7 +163,9 @@ def lint(
     return findings
 
 
-def located(findings: Iterable[Remark], document: Document, dialect: Dialect) -> list[Remark]:
+def locate_findings(
+    findings: Iterable[Remark], document: Document, dialect: Dialect
+) -> list[Remark]:
     """Findings about nouns, with the line of the document they came from."""
     return [
         Remark(
@@ -228,7 +232,7 @@ def _purpose(findings: Findings, purpose: Purpose, path: str, today: datetime.da
         findings.error(
             "retention_without_date", f"{path}.retention", "a fixed date is missing; add it"
         )
-    if today is not None and expired(purpose.retention, today):
+    if today is not None and is_expired(purpose.retention, today):
         findings.error(
             "expired_retention",
             f"{path}.retention",
@@ -346,7 +350,7 @@ def _pseudonyms(findings: Findings, purpose: Purpose, path: str) -> None:
                 f"{', '.join(STRENGTH)}"
             )
             findings.error("unknown_method", f"{path}.pseudonymizations[{i}]", problem)
-        elif unkeyed(method.name):
+        elif is_unkeyed(method.name):
             problem = told_of_unkeyed(method.name, key=None)
             findings.warning("unkeyed_hash", f"{path}.pseudonymizations[{i}]", problem)
         if method.parameters:
@@ -411,7 +415,10 @@ def lint_text(
         return list(error.findings)
     except UnreadableInput as error:
         return [Remark(UNREADABLE, "error", "$", str(error))]
-    every = [*findings, *located(lint(policy, today=today, columns=columns), document, dialect)]
+    every = [
+        *findings,
+        *locate_findings(lint(policy, today=today, columns=columns), document, dialect),
+    ]
     remarks: dict[tuple[str, str], Remark] = {}
     for finding in every:
         remarks.setdefault((finding.rule, finding.message), finding)

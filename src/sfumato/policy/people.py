@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sfumato.policy.batch import WhoGetsWhat
     from sfumato.policy.compile import Compiled
     from sfumato.policy.comply import Compliance
-    from sfumato.policy.enforce import Enforced
+    from sfumato.policy.enforce import EnforcedRelease
 
 # The column that holds the neutral name of each row's policy; it is never released.
 COLUMN = "policy"
@@ -130,9 +130,9 @@ class Policies:
 
     def enforce(
         self, dataset: Table, *, purpose: str, recipient: str | None = None, **options: Any
-    ) -> Enforced:
+    ) -> EnforcedRelease:
         """A release under these policies; see :func:`sfumato.policy.enforce.enforce`."""
-        enforced: Enforced = VERBS["enforce"](
+        enforced: EnforcedRelease = VERBS["enforce"](
             self, dataset, purpose=purpose, recipient=recipient, **options
         )
         return enforced

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.core.table import Table
     from sfumato.policy.comply import Compliance
-    from sfumato.policy.enforce import Enforced
+    from sfumato.policy.enforce import EnforcedRelease
     from sfumato.policy.people import Policies
 
 # How documents of ours are read: nothing unknown, and no value in an error.
@@ -259,7 +259,7 @@ class Policy:
 
     def enforce(
         self, dataset: Table, *, purpose: str, recipient: str | None = None, **options: Any
-    ) -> Enforced:
+    ) -> EnforcedRelease:
         """A release under this policy with its compliance record;
         see :func:`sfumato.policy.enforce.enforce`.
         """
@@ -471,7 +471,7 @@ def strength_of(name: str) -> str:
     return next((kind for kind, words in WORDS if any(word in plain for word in words)), UNKEYED)
 
 
-def unkeyed(name: str) -> bool:
+def is_unkeyed(name: str) -> bool:
     """Whether a method can be undone by whoever tries all values."""
     return strength_of(name) == UNKEYED
 

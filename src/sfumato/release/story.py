@@ -11,8 +11,8 @@ import numpy as np
 from sfumato.core.fields import Document
 from sfumato.core.schema import UNITS, Role
 from sfumato.methods.formulas.binning import (
-    Binned,
-    binned,
+    BinnedColumn,
+    bin_column,
     distance_of_tables,
     table_after,
     table_before,
@@ -42,7 +42,7 @@ def story_of(release: TableRelease, pair: TablePair) -> Document:
     whole, pair = pair, _sampled(release, pair)
     columns = [c for c in pair.columns if not HIDDEN & set(pair.original.schema[c].roles)]
     card_columns = set(_by_role(pair, columns)[:MOST_CARDS])
-    bins = {c: binned(pair, c, fewest=FEWEST) for c in columns if c in card_columns}
+    bins = {c: bin_column(pair, c, fewest=FEWEST) for c in columns if c in card_columns}
     return {
         "cards": [card_of(pair, b) for b in bins.values()],
         "maps": maps_of(
@@ -78,7 +78,7 @@ def _sampled(release: TableRelease, pair: TablePair) -> TablePair:
     return pair.of_released(rows)
 
 
-def card_of(pair: TablePair, column: Binned) -> Document:
+def card_of(pair: TablePair, column: BinnedColumn) -> Document:
     """One column before and after, as plain data."""
     losses = pair.losses(column.column)
     return {
@@ -102,7 +102,7 @@ def _by_role(pair: TablePair, columns: list[str]) -> list[str]:
     return [*first, *(c for c in columns if c not in first)]
 
 
-def maps_of(pair: TablePair, columns: list[Binned]) -> Document:
+def maps_of(pair: TablePair, columns: list[BinnedColumn]) -> Document:
     """For every two columns: how far their table moved, and how much they go together before and
     after.
 

@@ -11,7 +11,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.pseudonyms.pseudonyms import Given, Storing
+from sfumato.methods.steps.pseudonyms.pseudonyms import Assignment, Storing
 from sfumato.methods.steps.pseudonyms.vault import Domain
 
 RECIPES: dict[str, list[Any]] = {
@@ -160,7 +160,7 @@ def test_what_needs_a_list_of_people_is_refused_where_they_are_too_many(
 def test_workers_are_not_told_what_is_in_the_vault() -> None:
     storing = Storing(Path("vault"), b"the key", "", Domain("counter", {"=Ann": "1"}))
     given = pickle.loads(
-        pickle.dumps(Given(["=Ann"], ["1"], key=b"the key", storing=storing).held())
+        pickle.dumps(Assignment(["=Ann"], ["1"], key=b"the key", storing=storing).held())
     )
     assert (given.storing, given.key, given.codes.to_list()) == (None, b"", ["1"])
 

@@ -258,9 +258,9 @@ combinations = st.lists(
 @settings(max_examples=25)
 def test_the_solver_and_enumeration_agree(allowed, size, most):
     pytest.importorskip("ortools")
-    assert occupancy._solved(size, [3, 2], most, allowed, 10.0) == occupancy._enumerated(
-        size, [3, 2], most, allowed
-    )
+    assert occupancy._solve_bounds(
+        size, [3, 2], most, allowed, 10.0
+    ) == occupancy._enumerate_bounds(size, [3, 2], most, allowed)
 
 
 def test_without_the_solver_single_columns_still_speak(monkeypatch):

@@ -14,7 +14,7 @@ from sfumato.core.step import Goal
 from sfumato.core.table import Table
 from sfumato.errors import Unsatisfiable
 from sfumato.methods.formulas.binning import (
-    binned,
+    bin_column,
     date_edges,
     distance_of_tables,
     number_edges,
@@ -45,22 +45,22 @@ def test_a_table_beside_itself_does_not_move(table):
     people = table.dataset()
     pair = TablePair.of(people, people)
     for name in table.names:
-        column = binned(pair, name)
+        column = bin_column(pair, name)
         assert column.before.sum() == pytest.approx(1) and column.after.sum() == pytest.approx(1)
         assert column.distance == pytest.approx(0, abs=1e-9)
         assert table_distance(column, column) == pytest.approx(0, abs=1e-9)
 
 
 def test_ranges_are_spread_evenly():
-    column = binned(pair_of([0, 1, 2, 3], ["0-3"] * 4, v="numeric"), "v", max_bins=3, even=True)
+    column = bin_column(pair_of([0, 1, 2, 3], ["0-3"] * 4, v="numeric"), "v", max_bins=3, even=True)
     assert column.after == pytest.approx(np.array([1, 1, 1]) / 3, abs=0.02)
 
 
 def test_borders_of_numbers_are_round():
     ages = [*range(1, 91)] * 2
-    column = binned(pair_of(ages, ages, v="numeric"), "v")
+    column = bin_column(pair_of(ages, ages, v="numeric"), "v")
     assert column.names == ("0–9", *(f"{a}–{a + 9}" for a in range(10, 100, 10)))
-    assert binned(pair_of([94, 95], [94, 95], v="numeric"), "v").names == ("94", "95")
+    assert bin_column(pair_of([94, 95], [94, 95], v="numeric"), "v").names == ("94", "95")
 
 
 @given(
@@ -83,7 +83,7 @@ def test_round_borders_hold_the_values_in_few_bins(low, span, most, whole):
     "values", [[1e308, -1e308, 0.0], [5e-324, 0.0], [float("inf"), 1.0, 2.0], [1e17, 1e17 + 64]]
 )
 def test_numbers_at_the_ends_of_the_scale_have_bins_too(values):
-    column = binned(pair_of(values, values, v="numeric"), "v")
+    column = bin_column(pair_of(values, values, v="numeric"), "v")
     assert column.before.sum() == pytest.approx(1) and column.distance == pytest.approx(0, abs=1e-9)
 
 
@@ -98,13 +98,13 @@ def test_borders_of_dates_are_those_of_the_calendar(low, span, most):
 
 def test_rare_values_are_among_the_others():
     values = ["common"] * 9 + ["rare"]
-    column = binned(pair_of(values, values), "v", fewest=5)
+    column = bin_column(pair_of(values, values), "v", fewest=5)
     assert column.names == ("common", "others") and column.before.tolist() == [0.9, 0.1]
 
 
 def test_dates_are_named_as_dates():
     days = pl.Series(["2024-01-01", "2024-06-01", "2024-12-31"])
-    column = binned(pair_of(days, days, v="date"), "v")
+    column = bin_column(pair_of(days, days, v="date"), "v")
     assert column.names == ("2024-01", "2024-06", "2024-12")
 
 
@@ -121,14 +121,14 @@ def test_dates_written_otherwise_are_named_as_dates_too():
     released = Table(pl.DataFrame({"v": ["2024-03", "2024-06", "2024", "2024"]})).with_schema(
         table.schema
     )
-    column = binned(TablePair.of(table, released), "v", fewest=2)
+    column = bin_column(TablePair.of(table, released), "v", fewest=2)
     assert column.names[0] == "2024-03" and column.names[-1] == "2024-12"
     assert column.before.sum() == pytest.approx(1.0) and column.after.sum() == pytest.approx(1.0)
     assert column.before[0] == 0.25 and column.before[-1] == 0.5 and column.after[-1] < 0.5
 
 
 def test_suppressed_cells_of_a_number_are_missing_or_spread():
-    gone = binned(pair_of([1, 2, 3, 4], [None] * 4, v="numeric"), "v")
+    gone = bin_column(pair_of([1, 2, 3, 4], [None] * 4, v="numeric"), "v")
     assert gone.names[-1] == "missing" and gone.after[-1] == 1.0
 
 
@@ -141,7 +141,7 @@ def test_tables_of_generalised_columns_are_those_of_their_cells(table, step):
     except Unsatisfiable:
         return
     pair = TablePair.of(people, released)
-    columns = [binned(pair, name) for name in table.names]
+    columns = [bin_column(pair, name) for name in table.names]
     for column in columns:
         assert column.spread[column.released].sum(axis=1) == pytest.approx(1)
         assert len(column.spread) <= len(column.names) + len(pair.reading(column.column).labels)
@@ -171,14 +171,14 @@ def test_a_label_for_every_record_does_not_fill_the_memory():
     before = pl.DataFrame({"x": rng.normal(size=30_000), "y": rng.normal(size=30_000)})
     after = before + pl.DataFrame({"x": rng.normal(size=30_000), "y": rng.normal(size=30_000)})
     pair = TablePair.of(*(Table(frame).with_roles(keep=["x", "y"]) for frame in (before, after)))
-    one, other = binned(pair, "x"), binned(pair, "y")
+    one, other = bin_column(pair, "x"), bin_column(pair, "y")
     assert one.spread.shape == (10, 10)  # not 30,000 labels, whose table would take 7 GB
     assert 0.05 < table_distance(one, other) < 0.5
 
 
 def test_many_kinds_of_ranges_are_added_row_by_row(monkeypatch):
     columns = [
-        binned(pair_of(list(range(9)), [f"{i}-{i + 5}" for i in range(9)], v="numeric"), "v")
+        bin_column(pair_of(list(range(9)), [f"{i}-{i + 5}" for i in range(9)], v="numeric"), "v")
         for _ in range(2)
     ]
     expected = table_distance(*columns)

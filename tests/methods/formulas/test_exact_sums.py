@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.methods.formulas.exact_sums import exact_sums, rounded
+from sfumato.methods.formulas.exact_sums import exact_sums, round_exact
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=64).map(lambda x: x / 4)
 
@@ -27,7 +27,7 @@ def test_sums_are_exact(rows: list[tuple[float, int]], random) -> None:
         exact = sum((Fraction(v) for v, g in rows if g == group), Fraction(0))
         assert Fraction(found[group], 1 << 1127) == exact
         if abs(exact) < 1e308:
-            assert rounded(found[group]) == float(exact)
+            assert round_exact(found[group]) == float(exact)
     mixed = random.sample(rows, len(rows))
     pieces = [summed(mixed[: len(rows) // 2]), summed(mixed[len(rows) // 2 :])]
     assert [a + b for a, b in zip(*pieces, strict=True)] == found

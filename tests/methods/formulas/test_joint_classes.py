@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from sfumato.methods.formulas.joint_classes import (
     ABSENT,
+    count_followed,
     diversity,
-    followed,
     joint_classes,
     overlap_bounds,
     spent_by_group,
@@ -62,8 +62,8 @@ def test_followed_are_alone_together_and_nowhere_alone(shown, data):
 
     expected = [is_followed(row) for row in rows]
     joint = joint_classes(shown)
-    assert followed(shown, joint) == sum(expected)
-    assert followed(shown, joint, among=among) == sum(
+    assert count_followed(shown, joint) == sum(expected)
+    assert count_followed(shown, joint, among=among) == sum(
         e for e, a in zip(expected, among, strict=True) if a
     )
 
@@ -108,7 +108,7 @@ def test_two_releases_that_show_a_row_and_a_column_of_a_square():
     grid = np.array([(i, j) for i in range(5) for j in range(5)])
     joint = joint_classes(grid)
     assert [int(joint_classes(grid[:, [release]]).sizes.min()) for release in (0, 1)] == [5, 5]
-    assert (int(joint.sizes.min()), followed(grid, joint), int(joint.compatible.max())) == (
+    assert (int(joint.sizes.min()), count_followed(grid, joint), int(joint.compatible.max())) == (
         1,
         25,
         1,
@@ -131,7 +131,7 @@ def test_nobody_and_nothing():
     assert joint_classes(empty).sizes.tolist() == []
     assert spent_by_group(np.zeros((0, 2), dtype=bool), [0.1, 0.2]) == (0.0, False)
     nowhere = np.full((3, 2), ABSENT)
-    assert followed(nowhere, joint_classes(nowhere)) == 0
+    assert count_followed(nowhere, joint_classes(nowhere)) == 0
 
 
 @given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 9), st.data())

@@ -146,7 +146,7 @@ def test_many_levels_share_bins_with_their_neighbours():
 def test_bins_keep_the_order_and_cut_between_values_that_occur(numbers, most):
     values = np.array(numbers)
     cuts = trees.cuts_of(values, most)
-    bins = trees.binned(values, cuts)
+    bins = trees.bin_numbers(values, cuts)
     known = ~np.isnan(values)
     assert (bins[~known] == 0).all()
     assert len(cuts) < most

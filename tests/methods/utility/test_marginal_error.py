@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato.core.pair import TablePair
 from sfumato.core.reading import ColumnLevel
 from sfumato.methods.formulas import binning
-from sfumato.methods.formulas.binning import binned, table_after, table_before
+from sfumato.methods.formulas.binning import bin_column, table_after, table_before
 from sfumato.methods.utility.tables import MarginalError, TableDistance
 
 
@@ -213,7 +213,9 @@ def test_tables_of_many_kinds_of_cells_are_those_of_few(seed, monkeypatch):
     pair = TablePair.of(
         *[table.with_kinds(x="numeric", y="numeric", z="numeric") for table in tables]
     )
-    columns = [binned(pair, name, max_bins=4, even=True) for name in "xyz"[: rng.integers(1, 4)]]
+    columns = [
+        bin_column(pair, name, max_bins=4, even=True) for name in "xyz"[: rng.integers(1, 4)]
+    ]
     expected = np.zeros(tuple(len(column.names) for column in columns))
     for row in range(rows):
         for cell in np.ndindex(expected.shape):
@@ -256,7 +258,7 @@ def test_bins_of_very_many_numbers_take_little_memory():
     pair = TablePair.of(table, table)
     pair.reading("x")
     tracemalloc.start()
-    column = binned(pair, "x", 100, even=True, blind=True)
+    column = bin_column(pair, "x", 100, even=True, blind=True)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert column.distance == 0 and peak < 20_000_000

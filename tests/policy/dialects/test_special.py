@@ -14,7 +14,7 @@ from sfumato.errors import SfumatoError
 from sfumato.policy.dialects.special import (
     And,
     Between,
-    Named,
+    NamedClass,
     Or,
     Some,
     parse_functional,
@@ -50,7 +50,7 @@ def intervals(name: str):
 
 
 CONCEPTS = st.recursive(
-    st.builds(Named, NAMES) | intervals("has_k") | intervals("my:size"),
+    st.builds(NamedClass, NAMES) | intervals("has_k") | intervals("my:size"),
     lambda inner: (
         st.builds(And, st.lists(inner, min_size=2, max_size=3).map(tuple))
         | st.builds(Or, st.lists(inner, min_size=2, max_size=3).map(tuple))
@@ -92,7 +92,9 @@ LECTURE = 'ObjectIntersectionOf(Demographic kAnonymous DataSomeValueFrom(has_k "
 
 def test_the_lecture_s_example():
     ten = Between("has_k", 10, 10, exact=True)
-    assert parse_functional(LECTURE).policy == And((Named("Demographic"), Named("kAnonymous"), ten))
+    assert parse_functional(LECTURE).policy == And(
+        (NamedClass("Demographic"), NamedClass("kAnonymous"), ten)
+    )
     right = LECTURE.replace("DataSomeValueFrom", "DataHasValue").replace("/xsd", "^^xsd")
     assert parse_functional(right).policy == parse_functional(LECTURE).policy
 
@@ -112,7 +114,7 @@ def test_ontologies_with_axioms():
     assert made.parents == {"svd:Age": ["svd:Demographic"]}
     assert made.apart == [("svd:Age", "svd:Name"), ("svd:Age", "svd:Zip"), ("svd:Name", "svd:Zip")]
     storage = Some("hasStorage", Between("durationInDays", 0, 365))
-    assert made.policy == And((Some("hasData", Named("svd:Demographic")), storage))
+    assert made.policy == And((Some("hasData", NamedClass("svd:Demographic")), storage))
 
 
 def test_json_reads_as_the_core_model_is_thought():
@@ -124,11 +126,12 @@ def test_json_reads_as_the_core_model_is_thought():
     }
     data, purpose, storage, _ = from_json(tree).parts
     assert data == Some(
-        "hasData", And((Named("Demographic"), And((Between("has_k", 10, 10, exact=True),))))
+        "hasData", And((NamedClass("Demographic"), And((Between("has_k", 10, 10, exact=True),))))
     )
-    assert purpose == Some("hasPurpose", Or((Named("Research"), Named("Statistics"))))
+    assert purpose == Some("hasPurpose", Or((NamedClass("Research"), NamedClass("Statistics"))))
     assert storage == Some(
-        "hasStorage", And((Some("hasLocation", Named("EU")), Between("durationInDays", 0, 365)))
+        "hasStorage",
+        And((Some("hasLocation", NamedClass("EU")), Between("durationInDays", 0, 365))),
     )
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError
-from sfumato.policy.dialects.special import And, Between, Concept, Named, Or, Some, as_policy
+from sfumato.policy.dialects.special import And, Between, Concept, NamedClass, Or, Some, as_policy
 from sfumato.policy.dialects.subsumption import Vocabulary, built_in, decide, simple_parts, subsumes
 from tests.oracles.policy_concepts import individuals, subsumed
 
@@ -34,7 +34,7 @@ def concepts(whole: bool, depth: int):
     between = st.builds(
         lambda a, b: Between("f", min(a, b), max(a, b), whole=whole), numbers, numbers
     )
-    base = st.builds(Named, st.sampled_from(CLASSES)) | between
+    base = st.builds(NamedClass, st.sampled_from(CLASSES)) | between
     if depth:
         base |= st.builds(Some, st.just("R"), concepts(whole, depth - 1))
     parts = st.lists(base, min_size=1, max_size=3).map(tuple)
@@ -88,17 +88,17 @@ def test_intervals_side_by_side_cover_whole_numbers_only():
 
 
 def test_functional_properties_are_merged():
-    twice = And((Some("R", Named("A")), Some("R", Named("B"))))
-    assert subsumes(Some("R", And((Named("A"), Named("B")))), twice, Vocabulary({}))
+    twice = And((Some("R", NamedClass("A")), Some("R", NamedClass("B"))))
+    assert subsumes(Some("R", And((NamedClass("A"), NamedClass("B")))), twice, Vocabulary({}))
 
 
 def test_what_contradicts_itself_describes_nothing():
     words = Vocabulary({}).extended({}, [("A", "B")])
-    nothing = Some("R", And((Named("A"), Named("B"))))
+    nothing = Some("R", And((NamedClass("A"), NamedClass("B"))))
     assert list(simple_parts(nothing, words)) == []
     assert list(simple_parts(And((between(0, 1), between(2, 3))), words)) == []
-    assert subsumes(Named("C"), nothing, words)
-    answer = decide(nothing, Named("C"), words)
+    assert subsumes(NamedClass("C"), nothing, words)
+    answer = decide(nothing, NamedClass("C"), words)
     assert not answer and "contradicts itself" in answer.reason
 
 
@@ -111,14 +111,16 @@ def test_unbounded_intervals():
 
 def test_circles_in_a_vocabulary_end():
     words = Vocabulary({}).extended({"A": ["B"], "B": ["A"]})
-    assert subsumes(Named("A"), Named("B"), words)
+    assert subsumes(NamedClass("A"), NamedClass("B"), words)
 
 
 # --- G25: has_k as an interval in the direction that protects (S4-31)
 
 
 def anonymous(k: int) -> Concept:
-    return And((Named("Demographic"), Named("kAnonymous"), Between("has_k", k, k, exact=True)))
+    return And(
+        (NamedClass("Demographic"), NamedClass("kAnonymous"), Between("has_k", k, k, exact=True))
+    )
 
 
 @pytest.mark.parametrize(("k", "allowed"), [(12, True), (10, True), (9, False)])
@@ -153,7 +155,11 @@ def test_directions(name, low, high):
 def use(purpose: str, recipient: str, days: int) -> Concept:
     storage = Some("hasStorage", Between("durationInDays", 0, days))
     return And(
-        (Some("hasPurpose", Named(purpose)), Some("hasRecipient", Named(recipient)), storage)
+        (
+            Some("hasPurpose", NamedClass(purpose)),
+            Some("hasRecipient", NamedClass(recipient)),
+            storage,
+        )
     )
 
 
@@ -182,7 +188,7 @@ def test_the_nearest_of_several_permissions_gives_the_reason():
 
 def test_what_is_not_said_is_not_allowed():
     answer = decide(
-        Some("hasPurpose", Named("dpv:Marketing")),
+        Some("hasPurpose", NamedClass("dpv:Marketing")),
         use("dpv:Marketing", "dpv:Organisation", 1),
         built_in(),
     )
@@ -191,9 +197,9 @@ def test_what_is_not_said_is_not_allowed():
 
 @pytest.mark.slow
 def test_size_is_bounded():
-    wide = And(tuple(Or((Named(f"A{i}"), Named(f"B{i}"))) for i in range(30)))
+    wide = And(tuple(Or((NamedClass(f"A{i}"), NamedClass(f"B{i}"))) for i in range(30)))
     with pytest.raises(ParameterError, match="alternatives"):
-        subsumes(Named("A"), wide, built_in())
+        subsumes(NamedClass("A"), wide, built_in())
     ends = Or(tuple(And(tuple(Between(f"f{j}", i, i + 1) for j in range(8))) for i in range(20)))
     with pytest.raises(ParameterError, match="parts"):
         subsumes(ends, And(tuple(Between(f"f{j}", 0, 100) for j in range(8))), built_in())

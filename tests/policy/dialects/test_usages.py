@@ -10,7 +10,7 @@ import pytest
 
 from sfumato.policy.dialects.dialect_detection import (
     parse_policy,
-    permitted,
+    permits_use,
     usage_of_release,
     write_policy,
 )
@@ -300,7 +300,7 @@ def test_a_release_against_a_special_policy(certificate, tmp_path, k, allowed):
     use = usage_of_release(
         certificate, purpose="dpv:AcademicResearch", categories=["pd:HealthRecord"]
     )
-    answer = permitted(file, use)
+    answer = permits_use(file, use)
     assert answer.allowed is allowed
     if not allowed:
         assert answer.reason == "hasData: has_k is 3, allowed is 4 to ∞"
@@ -309,5 +309,5 @@ def test_a_release_against_a_special_policy(certificate, tmp_path, k, allowed):
 def test_categories_that_are_not_said_are_not_allowed(certificate, tmp_path):
     file = tmp_path / "consent.owl"
     file.write_text(CONSENT.format(k=2))
-    answer = permitted(file, usage_of_release(certificate, purpose="dpv:AcademicResearch"))
+    answer = permits_use(file, usage_of_release(certificate, purpose="dpv:AcademicResearch"))
     assert not answer and "is not pd:Health" in answer.reason

@@ -19,7 +19,7 @@ import sfumato as sf
 from sfumato.core.declared import DeclaredTable, Relation, declared
 from sfumato.results.queries import PrivacyLoss
 from sfumato.results.queries.question import GroupAxis, Question
-from sfumato.results.queries.question_plan import planned, scan
+from sfumato.results.queries.question_plan import plan_question, scan
 from tests.oracles.private_queries import clopper_pearson
 
 RUNS = 3000
@@ -45,7 +45,7 @@ def answers(question, rows, relation, loss):
     copies = pl.concat([copies.with_columns(copy=pl.lit(run)) for run in range(RUNS)])
     dataset = sf.read(copies.with_columns(who=pl.col("who") + pl.col("copy").cast(pl.String)))
     known = declared(dataset.schema, bounds={"age": (0, 100)}, domains={"sex": ["f", "m"]})
-    plan = planned(question, known, relation, loss)
+    plan = plan_question(question, known, relation, loss)
     cells = len(plan.groups)
     values, cell = scan(question, DeclaredTable.of(dataset, known, relation), cells)
     cell = np.where(cell == cells, cells * RUNS, cell + cells * dataset.column("copy").to_numpy())

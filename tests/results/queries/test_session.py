@@ -16,7 +16,7 @@ from sfumato.core.declared import Relation
 from sfumato.errors import BudgetExceeded, ParameterError, SchemaError
 from sfumato.results.queries import Answer, Budget, PrivacyLoss, SessionOptions
 from sfumato.results.queries.question import Question
-from sfumato.results.queries.question_plan import planned
+from sfumato.results.queries.question_plan import plan_question
 
 EXACT = 1e9
 """An ε so large that the noise is 0 (its probability to be anything else is below e^-50 here)."""
@@ -148,7 +148,7 @@ def test_intervals_hold_as_often_as_they_say(kind, cost):
         "variance": statistics.variance(ages),
     }[kind]
     question = Question(kind, None if kind == "count" else "age")
-    plan = planned(question, people.table.declared, Relation(), PrivacyLoss.of(**cost))
+    plan = plan_question(question, people.table.declared, Relation(), PrivacyLoss.of(**cost))
     answers = [plan.with_noise().answered(people.table) for _ in range(300)]
     assert all(answer.low[0] <= answer.value <= answer.high[0] for answer in answers)
     assert (

@@ -15,7 +15,12 @@ from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError
 from sfumato.release.register.store import start_register
 from sfumato.results.tables import protected_table
-from sfumato.results.tables.changed_cells import adjusted, audit_adjusted, downwards, moved_further
+from sfumato.results.tables.changed_cells import (
+    adjust_cells,
+    audit_adjusted,
+    downwards,
+    moved_further,
+)
 from sfumato.results.tables.problem import problem_of
 
 
@@ -111,10 +116,10 @@ def test_an_adjusted_count_is_nothing_or_no_small_one():
 def test_an_adjusted_count_worked_by_hand():
     problem = problem_of([[1, 1, 1, -1]], [3, 20, 30, 53], {0: (1, 2)}, whole=True)
     assert (
-        adjusted(problem)[0][0] == 2
+        adjust_cells(problem)[0][0] == 2
     )  # the count is 3 for whoever knows the method and the threshold
     assert downwards(problem, 5).tolist()[0] == 3
-    found, cost = adjusted(problem, threshold=5)
+    found, cost = adjust_cells(problem, threshold=5)
     assert (found[0], cost) == (5, 4)
     assert audit_adjusted(problem, found, 5).holds
     assert not audit_adjusted(problem, np.array([2.0, 21, 30, 53]), 5).holds
@@ -235,7 +240,9 @@ def test_what_is_missing_stands_in_a_table_once():
 
 
 def test_a_refused_adjustment_names_no_base(monkeypatch):
-    monkeypatch.setattr(protected_table, "_adjusted", lambda judged, problem, seed: problem.value)
+    monkeypatch.setattr(
+        protected_table, "_adjust_cells", lambda judged, problem, seed: problem.value
+    )
     frame = pl.DataFrame({"a": ["u"] * 20 + ["v"] * 2})
     with pytest.raises(ReleaseRefused, match="so nothing is published; suppress instead"):
         sf.tabulate(frame, ["a"]).protect([sf.Threshold(5)], method="cta")

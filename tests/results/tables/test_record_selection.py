@@ -12,7 +12,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import ParameterError
-from sfumato.results.tables.record_selection import conditions, selected
+from sfumato.results.tables.record_selection import conditions, select_records
 
 TOWNS = ["Bath", "Brighton and Hove", "O'Hara", "2023", "in", "x = 1", "a, b", None]
 COMPARE = {
@@ -87,13 +87,13 @@ def test_every_operator_keeps_what_a_naive_filter_keeps(seed):
     )
     name = draw.choice([column, f"'{column}'", f'"{column}"'])
     word = how.upper() if draw.random() < 0.3 else how
-    found = selected(
+    found = select_records(
         sf.read(pl.DataFrame(rows, infer_schema_length=None)), f"{name} {word} {told}"
     ).tolist()
     assert found == naive(rows, column, how, wanted), f"{name} {word} {told}"
     if how in ("=", "!=", "<=") and draw.random() < 0.5:  # no blanks needed around signs
         close = f"{name}{how}{told} And year >= 2023"
-        both = selected(sf.read(pl.DataFrame(rows, infer_schema_length=None)), close).tolist()
+        both = select_records(sf.read(pl.DataFrame(rows, infer_schema_length=None)), close).tolist()
         assert both == sorted(set(found) & set(naive(rows, "year", ">=", 2023)))
 
 
@@ -174,10 +174,11 @@ def test_values_that_a_column_cannot_hold_are_errors():
         "y < 2024": "9 comes after 18",
     }.items():
         with pytest.raises(ParameterError, match=match) as raised:
-            selected(sf.read(people), where)
+            select_records(sf.read(people), where)
         assert "abc" not in str(raised.value) and "soon" not in str(raised.value)
     assert (
-        len(selected(sf.read(people), "y < '2024'")) == people.filter(pl.col("y") < "2024").height
+        len(select_records(sf.read(people), "y < '2024'"))
+        == people.filter(pl.col("y") < "2024").height
     )
 
 
@@ -211,7 +212,7 @@ def test_names_and_values_with_quotes():
 )
 def test_numbers_and_days_are_compared_exactly(kind, values, where, rows):
     dataset = sf.read(pl.DataFrame({"x": pl.Series(values, dtype=kind)}))
-    assert selected(dataset, where).tolist() == rows
+    assert select_records(dataset, where).tolist() == rows
 
 
 def test_a_moment_with_a_zone_is_that_moment():
@@ -219,14 +220,14 @@ def test_a_moment_with_a_zone_is_that_moment():
         "x", ["2024-12-31 23:30:00", "2025-01-01 00:00:00", "2025-01-01 01:00:00"]
     ).str.to_datetime()
     dataset = sf.read(night.dt.replace_time_zone("Europe/Berlin").to_frame())
-    assert selected(dataset, "x >= '2025-01-01T00:00:00+00:00'").tolist() == [2]
-    assert selected(dataset, "x >= '2025-01-01T00:00:00'").tolist() == [1, 2]
+    assert select_records(dataset, "x >= '2025-01-01T00:00:00+00:00'").tolist() == [2]
+    assert select_records(dataset, "x >= '2025-01-01T00:00:00'").tolist() == [1, 2]
     with pytest.raises(ParameterError, match="time zone"):
-        selected(dataset, "x in '2025-01-01T00:00:00Z', 2025-01-01")
+        select_records(dataset, "x in '2025-01-01T00:00:00Z', 2025-01-01")
     with pytest.raises(ParameterError, match="time zone"):
-        selected(sf.read(night.to_frame()), "x >= '2025-01-01T00:00:00Z'")
+        select_records(sf.read(night.to_frame()), "x >= '2025-01-01T00:00:00Z'")
 
 
 def test_lists_are_not_compared():
     with pytest.raises(ParameterError, match="lists"):
-        selected(sf.read(pl.DataFrame({"x": [[1], [2]]})), "x = 1")
+        select_records(sf.read(pl.DataFrame({"x": [[1], [2]]})), "x = 1")

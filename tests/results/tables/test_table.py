@@ -13,7 +13,12 @@ from sfumato.core.drawing import AFTER, FILLED
 from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable
 from sfumato.results.tables.audit import audit
-from sfumato.results.tables.changed_cells import adjusted, random_rounded, rounded, told_small
+from sfumato.results.tables.changed_cells import (
+    adjust_cells,
+    random_rounded,
+    round_cells,
+    told_small,
+)
 from sfumato.results.tables.picture import table_drawing
 from sfumato.results.tables.problem import problem_of
 from tests.results.tables.tables_of_cells import INSIDE, golden_a
@@ -148,7 +153,7 @@ def test_linked_tables_are_protected_together():
 
 def test_controlled_rounding():
     problem, _ = golden_a({})
-    found = rounded(problem, 5).reshape(4, 4)
+    found = round_cells(problem, 5).reshape(4, 4)
     assert found.tolist() == [
         [20, 50, 10, 80],
         [10, 20, 20, 50],
@@ -163,7 +168,7 @@ def test_adjustment(fixed):
     problem, number = golden_a({(2, 3): (7, 7)})
     if fixed:
         problem.free[number[3]] = problem.free[number[:, 3]] = False
-    found, cost = adjusted(problem)
+    found, cost = adjust_cells(problem)
     assert cost == pytest.approx(28)
     assert abs(found[number[1, 2]] - 22) >= 7 - 1e-9
     assert np.abs(problem.matrix @ found).max() < 1e-6
@@ -288,8 +293,8 @@ def test_rounding_that_cannot_be_is_named():
     ]  # three cells of 1, every two of them add up to 2
     problem = problem_of(np.array(pairs), [1, 1, 1, 2, 2, 2], {})
     with pytest.raises(Unsatisfiable, match="reach=2"):
-        rounded(problem, 2)
-    found = rounded(problem, 2, reach=2)
+        round_cells(problem, 2)
+    found = round_cells(problem, 2, reach=2)
     assert not (problem.matrix @ found).any()
     assert not (found % 2).any()
 

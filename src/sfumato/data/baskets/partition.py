@@ -13,7 +13,7 @@ from sfumato.data.baskets.baskets import Baskets
 from sfumato.data.baskets.cuts import AprioriSearch
 from sfumato.data.baskets.models import BasketModel
 from sfumato.data.baskets.plans import BasketPlan, BasketStep, aims, losses, require_reached
-from sfumato.methods.formulas.itemsets import ItemSets, ranked
+from sfumato.methods.formulas.itemsets import ItemSets, rank_items
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -273,7 +273,7 @@ def gray_order(sets: ItemSets) -> NDArray[np.int64]:
     >>> gray_order(ItemSets.of([[0], [0, 1], [1], []])).tolist()
     [3, 0, 1, 2]
     """
-    work, _ = ranked(sets)
+    work, _ = rank_items(sets)
     last = work.size
     longest = int(work.lengths.max(initial=0))
     keys = []

@@ -17,7 +17,7 @@ from sfumato.core.schema import Schema
 from sfumato.errors import ParameterError
 from sfumato.guidance.recommendation.answers import ContextAnswers
 from sfumato.methods.formulas.choice_of_k import (
-    Published,
+    PublishedThreshold,
     choose_k,
     published_thresholds,
     risk_of,
@@ -318,7 +318,7 @@ def bars_for(k: int) -> tuple[PublishedBar, ...]:
     )
 
 
-def _bar(threshold: Published, k: int) -> PublishedBar:
+def _bar(threshold: PublishedThreshold, k: int) -> PublishedBar:
     met = k >= threshold.k
     verb = "meet" if met else "do not meet"
     sentence = (

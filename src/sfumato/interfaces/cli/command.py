@@ -122,18 +122,20 @@ def _collect(source: str | type, values: Mapping[str, object]) -> Any:
     What was not typed is left out, so that the defaults are those of the dataclass or verb.
     """
     if not isinstance(source, str):
-        return source(**_typed(declared_fields(source), values))
+        return source(**_typed_values(declared_fields(source), values))
     verb = load_verb(source)
     if isinstance(verb, type):
         declared = declared_fields(verb)
     else:
         declared = declared_in(verb)
-    keywords = Keywords(_typed(declared, values))
+    keywords = Keywords(_typed_values(declared, values))
     for name, bundle in bundles_of(verb).items():
-        keywords[name] = bundle(**_typed(declared_fields(bundle), values))
+        keywords[name] = bundle(**_typed_values(declared_fields(bundle), values))
     return keywords
 
 
-def _typed(declared: Iterable[DeclaredOption], values: Mapping[str, object]) -> dict[str, object]:
+def _typed_values(
+    declared: Iterable[DeclaredOption], values: Mapping[str, object]
+) -> dict[str, object]:
     names = [option.name for option in declared]
     return {name: values[name] for name in names if values.get(name) is not None}

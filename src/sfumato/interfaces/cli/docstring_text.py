@@ -11,10 +11,10 @@ OPEN, CLOSE = "\ue000", "\ue001"
 """Stand for braces that are meant, while those that group are taken away."""
 
 
-def plain(text: str) -> str:
+def strip_markup(text: str) -> str:
     r"""Text without reStructuredText markup.
 
-    >>> plain(r"``k`` is :math:`\ge 1`, see :func:`judge` and *this*.")
+    >>> strip_markup(r"``k`` is :math:`\ge 1`, see :func:`judge` and *this*.")
     'k is ≥ 1, see judge and this.'
     """
     text = re.sub(r":math:`([^`]*)`", lambda match: formula(match[1]), text)
@@ -83,12 +83,12 @@ def paragraphs(doc: str) -> list[str]:
         if within_formula:
             blocks.append("    " + formula(block.removeprefix(".. math::")))
         elif table is not None:
-            rows = ["  " + "; ".join(plain(cell) for cell in row if cell) for row in table]
+            rows = ["  " + "; ".join(strip_markup(cell) for cell in row if cell) for row in table]
             blocks.append("\n".join(rows))
         elif block.lstrip().startswith(">>>") or block.startswith((" ", "::", "|", "..")):
             blocks.append(block)
         else:
-            blocks.append(plain(re.sub(r"\s*\n\s*", " ", block)))
+            blocks.append(strip_markup(re.sub(r"\s*\n\s*", " ", block)))
     return blocks
 
 

@@ -23,7 +23,7 @@ from sfumato.interfaces.cli.choose_k import (
 )
 from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, out, show_blocks
-from sfumato.interfaces.cli.docstring_text import paragraphs, plain
+from sfumato.interfaces.cli.docstring_text import paragraphs, strip_markup
 from sfumato.interfaces.cli.options import Json, ReadOptions
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _show_list(title: str, entries: list[Document]) -> None:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for entry in entries:
-        table.add_row(escape(entry["name"]), escape(plain(entry["meaning"])))
+        table.add_row(escape(entry["name"]), escape(strip_markup(entry["meaning"])))
     out().print(table)
 
 
@@ -325,7 +325,7 @@ def traits_of(description: Description) -> list[str]:
     }
     lines = []
     for name, text in traits.items():
-        remark = f" ({plain(remarks[name])})" if name in remarks else ""
+        remark = f" ({strip_markup(remarks[name])})" if name in remarks else ""
         lines.append(f"{name}: {text}{remark}")
     if "implies" in description:
         models = [name for name in description["implies"] if name != description["name"]]

@@ -22,7 +22,7 @@ from sfumato.interfaces.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from sfumato.results.integral.algorithms import Computed
+    from sfumato.results.integral.algorithms import IntegralAlgorithm
 
 NOTHING_PROVED = 4
 
@@ -48,7 +48,7 @@ class AlgorithmOptions:
         None
     )
 
-    def algorithm(self) -> Computed:
+    def algorithm(self) -> IntegralAlgorithm:
         """The algorithm; options that do not fit it are refused."""
         from sfumato.results import integral
 

@@ -37,7 +37,7 @@ from sfumato.interfaces.cli.options import Json, Quiet, ReadOptions, ShowOptions
 if TYPE_CHECKING:
     from sfumato.core.progress import Progress
     from sfumato.core.table import Table
-    from sfumato.parties.conduct import Home, Planned, StudyResult
+    from sfumato.parties.conduct import Home, PlannedParty, StudyResult
     from sfumato.parties.study import Study
 
 DECLINE_SECONDS = 10
@@ -94,7 +94,7 @@ def draft(
     and signed.
     """
     from sfumato.core.yaml_text import read_yaml, write_yaml
-    from sfumato.parties.study import drafted
+    from sfumato.parties.study import draft_study
 
     output = study.output
     # Others may have signed the file that is there.
@@ -108,7 +108,7 @@ def draft(
         noise = None
     else:
         noise = read_yaml(study.noise, "--noise")
-    document = drafted(entries, question, protocol, noise)
+    document = draft_study(entries, question, protocol, noise)
     write_whole(output, write_yaml(document).encode())
     as_new(output)
     tell(f"all parties must read and sign {escape(str(output))}: sfumato party sign", quiet=quiet)
@@ -244,7 +244,7 @@ def run(
     tell(f"[dim]written to {escape(str(target))}{signatures}[/]", quiet=files.quiet)
 
 
-def _prepare(study: Study, number: int, people: Table, home: Home) -> Planned:
+def _prepare(study: Study, number: int, people: Table, home: Home) -> PlannedParty:
     """Ready to meet the others; who is not tells them that it declines, and nothing more."""
     from sfumato.parties.conduct import prepare
 
@@ -269,19 +269,19 @@ async def _decline(study: Study, number: int, home: Home) -> None:
     await mesh.close(Declined("declined", party=number))
 
 
-def _stored_result(attempt: Planned, *, confirm_again: bool) -> StudyResult | None:
+def _stored_result(attempt: PlannedParty, *, confirm_again: bool) -> StudyResult | None:
     """What is known already: an answer to the same question, or this study's own."""
     from sfumato.parties.attempt import State
-    from sfumato.parties.conduct import repeated, result_of
+    from sfumato.parties.conduct import repeat_result, result_of
 
     if attempt.stored is not None:
-        return repeated(attempt.study, attempt.stored)
+        return repeat_result(attempt.study, attempt.stored)
     if attempt.attempt.state is State.CONFIRMED and not confirm_again:
         return result_of(attempt.study, attempt.attempt).sealed(attempt.home.keys)
     return None
 
 
-def _meet(attempt: Planned, tries: int) -> StudyResult:
+def _meet(attempt: PlannedParty, tries: int) -> StudyResult:
     """Meet the others, and again when one was missing or left; the attempt stays the same."""
     if attempt.home.keys.expired(attempt.home.today):
         raise WrongCertificate(
@@ -299,7 +299,7 @@ def _meet(attempt: Planned, tries: int) -> StudyResult:
     raise InternalError("no attempt was made")
 
 
-async def _meet_once(attempt: Planned) -> StudyResult:
+async def _meet_once(attempt: PlannedParty) -> StudyResult:
     """Meet the others; who it was that something went wrong with is told by name too."""
     from sfumato.parties.conduct import meet
     from sfumato.parties.mesh import Mesh
@@ -399,10 +399,10 @@ def _show_answer(result: StudyResult) -> None:
 
 
 def _show_study(study: Study, *, json: bool) -> None:
-    from sfumato.parties.conduct import estimated
-    from sfumato.parties.study import learned
+    from sfumato.parties.conduct import estimate_cost
+    from sfumato.parties.study import list_learned
 
-    cost, seconds = estimated(study)
+    cost, seconds = estimate_cost(study)
     question, digest = study.document["question"], study.digest.hex()
     parties = [party.name for party in study.parties]
     loss = None if study.noise is None else str(study.noise.loss)
@@ -417,7 +417,7 @@ def _show_study(study: Study, *, json: bool) -> None:
                 "digest": digest,
                 "question": question,
                 "parties": parties,
-                "learned": list(learned(study)),
+                "learned": list(list_learned(study)),
                 "cost": figures,
                 "loss": loss,
                 "unsigned": list(study.unsigned()),
@@ -428,7 +428,7 @@ def _show_study(study: Study, *, json: bool) -> None:
         ("question", jsons.dumps(question, ensure_ascii=False)),
         ("parties", f"{', '.join(parties)}, by {study.protocol.name}"),
     ]
-    lines += [("learned", line) for line in learned(study)]
+    lines += [("learned", line) for line in list_learned(study)]
     control = study.control
     rules = (
         f"at least {control.least_records} records, from at least {control.least_parties} parties"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
-    from sfumato.methods.attacks.linkage.comparable_columns import Compared
+    from sfumato.methods.attacks.linkage.comparable_columns import ComparedColumn
     from sfumato.methods.attacks.linkage.files import Files
 
     Flags = NDArray[np.bool_]
@@ -283,7 +283,7 @@ class _Narrowing:
         return fewer, int(self.records[fewer].sum())
 
 
-def _fits(column: Compared, files: Files, at: int, row: int) -> Flags | None:
+def _fits(column: ComparedColumn, files: Files, at: int, row: int) -> Flags | None:
     """Per distinct released record whether a cell of the intruder's may be its; None where the
     intruder does not know the cell.
     """

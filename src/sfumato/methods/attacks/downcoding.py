@@ -100,8 +100,8 @@ def joint_bounds(
         return None
     # Multisets of ``size`` combinations: few enough are looked at one by one.
     if math.comb(len(allowed) + size - 1, size) <= MOST_CASES:
-        return _enumerated(size, parts, largest_part, allowed)
-    return _solved(size, parts, largest_part, allowed)
+        return _enumerate_bounds(size, parts, largest_part, allowed)
+    return _solve_bounds(size, parts, largest_part, allowed)
 
 
 def occupancies(
@@ -119,7 +119,7 @@ def occupancies(
             yield counts
 
 
-def _enumerated(
+def _enumerate_bounds(
     size: int, parts: Sequence[int], largest_part: int, allowed: Sequence[Combination]
 ) -> PartBounds | None:
     cells = []
@@ -138,7 +138,7 @@ def _enumerated(
     return _bounds(parts, lowest, greatest)
 
 
-def _solved(
+def _solve_bounds(
     size: int, parts: Sequence[int], largest_part: int, allowed: Sequence[Combination]
 ) -> PartBounds | None:
     """Ask CP-SAT for the least and the greatest number in every part."""
@@ -334,7 +334,7 @@ def _limits(
             if len(rows) > 1 and released.parts(number, c):
                 class_numbers.append(number)
         if assumed == "table" and (
-            len(class_numbers) != 1 or scene.pair.suppressed or _mixed(released, c)
+            len(class_numbers) != 1 or scene.pair.suppressed or _is_mixed(released, c)
         ):
             # any of several classes, a suppressed record or cell may be why the column is no finer
             continue
@@ -348,7 +348,7 @@ def _limits(
     return limits
 
 
-def _mixed(released: ReleasedClasses, column: int) -> bool:
+def _is_mixed(released: ReleasedClasses, column: int) -> bool:
     """Whether some cells of a column say nothing and others something."""
     holds = released.columns[column].holds[released.keys[:, column]]
     nothing = holds.sum(axis=1) == holds.shape[1]
@@ -380,12 +380,12 @@ def bounds_of(
     for c, largest_part in column_limits:
         covered_masks = [box[c] for box in boxes if list(box) == [c]]
         parts = released.parts(class_number, c)
-        free = [i for i, part in enumerate(parts) if not _covered(part, covered_masks)]
+        free = [i for i, part in enumerate(parts) if not _is_covered(part, covered_masks)]
         bounds = column_bounds(size, len(free), largest_part)
         column_bounds_by_column[c] = _spread(bounds, free, len(parts))
     allowed = None
     if size <= most_together and linked:
-        allowed = _allowed(released, class_number, linked, boxes)
+        allowed = _list_allowed(released, class_number, linked, boxes)
     if allowed is not None:
         counts = [len(released.parts(class_number, c)) for c in linked]
         with contextlib.suppress(MissingExtra):  # then what single columns say has to do
@@ -410,7 +410,7 @@ def _bounds_where_all_would_leave(
     where the one can be in but one of its parts.
     """
     linked = sorted(set(chain.from_iterable(boxes)))
-    allowed = _allowed(released, class_number, linked, boxes)
+    allowed = _list_allowed(released, class_number, linked, boxes)
     if allowed == []:
         return dict.fromkeys([c for c, _ in column_limits])
     bounds_by_column: dict[int, PartBounds | None] = {}
@@ -448,7 +448,7 @@ def _box(released: ReleasedClasses, class_number: int, other_class: int) -> dict
     return box
 
 
-def _covered(part: Flags, masks: Sequence[Flags]) -> bool:
+def _is_covered(part: Flags, masks: Sequence[Flags]) -> bool:
     """Whether all values of a part lie in some mask."""
     uncovered = part.copy()
     for mask in masks:
@@ -468,7 +468,7 @@ def _spread(
     return PartBounds((low_counts,), (high_counts,))
 
 
-def _allowed(
+def _list_allowed(
     released: ReleasedClasses,
     class_number: int,
     linked: Sequence[int],

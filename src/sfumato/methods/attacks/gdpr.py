@@ -21,7 +21,7 @@ from sfumato.methods.attacks.nearest import (
     AT_MOST,
     NO_CONTROL,
     Surroundings,
-    refused,
+    reason_not_to_try,
     slices_of,
     surroundings,
 )
@@ -415,7 +415,7 @@ class Linkability(Attack):
         known_columns = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
         if len(known_columns) < 2:
             return NothingToAttack("linking two files needs two known columns")
-        return refused(scene)
+        return reason_not_to_try(scene)
 
     def attack(self, scene: Scene) -> Finding:
         """Link both halves through the release, with and without the person's own record."""
@@ -490,8 +490,8 @@ class Inference(Attack):
     def applies(self, scene: Scene) -> str | None:
         """None when there is a secret to guess and someone to guess it of."""
         if not scene.pair.aligned and self._not_knowing(scene):
-            return refused(scene)
-        return no_secret(scene) or refused(scene)
+            return reason_not_to_try(scene)
+        return no_secret(scene) or reason_not_to_try(scene)
 
     def attack(self, scene: Scene) -> Finding:
         """Guess every secret of every target, with and without the target's own record."""
@@ -744,7 +744,7 @@ class Membership(Attack):
 
     def applies(self, scene: Scene) -> str | None:
         """None when someone the intruder knows was released."""
-        return refused(scene)
+        return reason_not_to_try(scene)
 
     def attack(self, scene: Scene) -> Finding:
         """Score members and the same people as if they had not taken part."""

@@ -123,7 +123,9 @@ class IntervalDisclosure(Attack):
         pair = scene.pair
         if self.columns is not None:
             return tuple(c for c in self.columns if c in pair.columns)
-        unknown = [c for c in pair.columns if c not in scene.intruder.knows and _changed(pair, c)]
+        unknown = [
+            c for c in pair.columns if c not in scene.intruder.knows and _has_changes(pair, c)
+        ]
         return tuple(c for c in unknown if self.levels > 0 or pair.reading(c).scale != "category")
 
     def disclosed(
@@ -214,7 +216,7 @@ class IntervalDisclosure(Attack):
         return in_same_category
 
 
-def _changed(pair: TablePair, column: str) -> bool:
+def _has_changes(pair: TablePair, column: str) -> bool:
     """Whether any cell of a column differs from its original; columns released as they were need no
     codes, which take much room.
     """

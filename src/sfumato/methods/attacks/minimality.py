@@ -66,7 +66,7 @@ class Minimality(Attack):
     def applies(self, scene: Scene) -> str | None:
         """None when the release was made to keep l-diversity of a sensitive column."""
         reason = no_target(scene)
-        promised = _promised(scene)
+        promised = _promised_diversity(scene)
         changed = [column for column in promised if not generalises(scene.pair, column)]
         if reason is None and changed:
             return (
@@ -82,7 +82,8 @@ class Minimality(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Rule out what would have been released finer."""
         findings = [
-            self._attack_column(scene, column, model) for column, model in _promised(scene).items()
+            self._attack_column(scene, column, model)
+            for column, model in _promised_diversity(scene).items()
         ]
         return max(findings, key=lambda finding: finding.value)
 
@@ -107,7 +108,7 @@ class Minimality(Attack):
             # People of one sub-group were not generalised together with others: nothing is ruled
             # out.
             if len(np.unique(groups[inside])) > 1:
-                hit[inside] = _exposed(subgroups, inside, degree)
+                hit[inside] = _find_exposed(subgroups, inside, degree)
         return self._finding(scene, column, degree, hit, unseen)
 
     def _finding(
@@ -179,7 +180,7 @@ class Subgroups:
         return cached
 
 
-def _exposed(subgroups: Subgroups, inside: Ints, degree: int) -> NDArray[np.bool_]:
+def _find_exposed(subgroups: Subgroups, inside: Ints, degree: int) -> NDArray[np.bool_]:
     """Which records of a released class have a value that is likelier than 1/l, and likelier than
     its share in the class, once minimality is known.
     """
@@ -212,8 +213,8 @@ def posterior_by_minimality(sizes: list[int], carriers: int, quiet: list[int]) -
     >>> posterior_by_minimality([2, 2], 2, [1, 2]).tolist()
     [1.0, 0.0]
     """
-    every, weight = _expected(sizes, carriers, sizes)
-    calm, calm_weight = _expected(sizes, carriers, quiet)
+    every, weight = _expected_weights(sizes, carriers, sizes)
+    calm, calm_weight = _expected_weights(sizes, carriers, quiet)
     # Allocations that break it somewhere are all less those that break it nowhere. Where that is
     # nothing, the naive posterior is left.
     if weight - calm_weight <= weight * 1e-12:
@@ -224,7 +225,7 @@ def posterior_by_minimality(sizes: list[int], carriers: int, quiet: list[int]) -
     return posterior
 
 
-def _expected(sizes: list[int], carriers: int, limits: list[int]) -> tuple[Floats, float]:
+def _expected_weights(sizes: list[int], carriers: int, limits: list[int]) -> tuple[Floats, float]:
     """Σ s_i·weight per sub-group, and Σ weight, over allocations with s_i at most ``most[i]``;
     weights are scaled alike.
     """
@@ -281,7 +282,7 @@ def _classes(crowd: Crowd) -> list[Ints]:
     return np.split(np.argsort(crowd.classes, kind="stable"), np.cumsum(crowd.sizes)[:-1])
 
 
-def _promised(scene: Scene) -> dict[str, Model]:
+def _promised_diversity(scene: Scene) -> dict[str, Model]:
     """The sensitive columns for which l-diversity was promised, and the promise."""
     promises: dict[str, Model] = {}
     for model in scene.models:

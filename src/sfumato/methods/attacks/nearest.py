@@ -259,7 +259,7 @@ def no_control(scene: Scene) -> str | None:
     return None
 
 
-def refused(scene: Scene) -> str | None:
+def reason_not_to_try(scene: Scene) -> str | None:
     """Why there is nothing to attack, or None."""
     reason = refusal(scene)
     if reason is not None:

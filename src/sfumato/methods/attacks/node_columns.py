@@ -118,13 +118,13 @@ def _node(
         ]
         if level != known_level and any((mask != masks[0]).any() for mask in masks):
             return np.zeros(len(levels[0]), dtype=bool), ()
-        return masks[having.index(level)], _divided(levels[:level], masks[having.index(level)])
+        return masks[having.index(level)], _divide_node(levels[:level], masks[having.index(level)])
     everything = np.full(len(levels[0]), label == TOP, dtype=bool)
     lower = levels[: max(1, ladder.top)]  # a cell suppressed in a column that has no such node
-    return everything, _divided(lower, everything)
+    return everything, _divide_node(lower, everything)
 
 
-def _divided(lower: list[Ints], mask: Flags) -> Sequence[Flags]:
+def _divide_node(lower: list[Ints], mask: Flags) -> Sequence[Flags]:
     """The parts into which values fall on the next level where they do fall apart."""
     for nodes in reversed(lower):
         parts = NodeParts(mask, nodes)

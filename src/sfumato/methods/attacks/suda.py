@@ -81,13 +81,13 @@ def special_uniques(
     [0.0, 0.0, 0.0, 0.0, 6.0, 0.0, 0.0, 6.0, 1.0, 0.0]
     """
     names = tuple(dataset.schema.quasi if columns is None else columns)
-    size = _checked(dataset, names, most, fraction)
+    size = _check_size(dataset, names, most, fraction)
     table = _Classes.of(dataset, names)
     masks: list[int] = []
     for subset_size in range(1, size + 1):
         masks += _masks(len(names), subset_size)
     bits = _walk(table, masks, size, between)
-    scores, parts, amounts = _scored(bits, masks, len(names), size)
+    scores, parts, amounts = _score_records(bits, masks, len(names), size)
     # Numbers of the records that are alone; −1 for all others, whose scores stay 0.
     rows = table.single[table.class_of_row]
     alone = rows >= 0
@@ -138,7 +138,9 @@ class _Classes:
         return cls(np.ascontiguousarray(columns), sizes, single, ids.astype(np.int64))
 
 
-def _checked(dataset: Table, names: tuple[str, ...], max_size: int | None, fraction: float) -> int:
+def _check_size(
+    dataset: Table, names: tuple[str, ...], max_size: int | None, fraction: float
+) -> int:
     dataset.require(names)
     if not names or not len(dataset):
         raise SchemaError("special uniques need at least one column and one row")
@@ -207,7 +209,7 @@ def _walk(
     return bits
 
 
-def _scored(
+def _score_records(
     bits: NDArray[np.uint64], masks: list[int], columns: int, size: int
 ) -> tuple[Floats, Floats, Ints]:
     # Elliot's weights: the fewer columns a minimal unique has, the more it counts.

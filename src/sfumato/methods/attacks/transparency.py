@@ -41,7 +41,7 @@ left.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Narrowed:
+class CandidateCounts:
     """Per target: how many released records it may be, whether its own is among them, and the
     credit of each guess.
 
@@ -111,7 +111,7 @@ class Transparency(Attack):
         """Intersect what all columns say of each target."""
         clues = clues_of(scene)
         people = np.flatnonzero(scene.intruder.truth != NOT_IN_FILE)
-        narrowing = narrowed(scene, clues, people)
+        narrowing = narrow_candidates(scene, clues, people)
         credit = narrowing.credits[:, narrowing.best]
         single = narrowing.candidates == 1
         sure = single & narrowing.contained
@@ -152,7 +152,7 @@ class Transparency(Attack):
         )
 
 
-def narrowed(scene: Scene, clues: list[Likelihood], people: Ints) -> Narrowed:
+def narrow_candidates(scene: Scene, clues: list[Likelihood], people: Ints) -> CandidateCounts:
     """What all clues together leave of the released records, for rows of the intruder's file."""
     released = len(scene.pair.rows)
     # Who a row is about: the row itself, unless people have several.
@@ -172,14 +172,14 @@ def narrowed(scene: Scene, clues: list[Likelihood], people: Ints) -> Narrowed:
         scene.require_time()
         batch = order[start : min(affordable_count, start + step)]
         targets = scene.intruder.truth[batch]
-        scores, candidates = _intersected(clues, targets, released)
+        scores, candidates = _intersect_clues(clues, targets, released)
         own = released_persons == persons[targets][:, None]
         parts.append((targets, *_judge_candidates(scores, near(batch), candidates, own)))
         scene.progress(min(1.0, (start + step) / affordable_count), "intersecting clues")
-    return Narrowed(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return CandidateCounts(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _intersected(clues: list[Likelihood], targets: Ints, released: int) -> tuple[Floats, Flags]:
+def _intersect_clues(clues: list[Likelihood], targets: Ints, released: int) -> tuple[Floats, Flags]:
     """How likely every released record is, and the candidates: possible, and in as many nearest
     groups as any record is.
     """

@@ -37,7 +37,7 @@ def axis_problem(column: str, attribute: Attribute, distance: str) -> str | None
 def sort_keys(values: Sequence[str], column: str, attribute: Attribute) -> list[Any]:
     """What to sort the values by: numbers, moments, or ranks in the order of the schema."""
     if attribute.kind is Kind.NUMERIC:
-        return _converted(
+        return _convert_values(
             values,
             _number,
             f"column {column!r} is numeric, but {{}} of its values are not numbers; "
@@ -48,9 +48,9 @@ def sort_keys(values: Sequence[str], column: str, attribute: Attribute) -> list[
             f"column {column!r} is a date, but {{}} of its values are not written "
             "year-month-day; correct them or make them missing"
         )
-        return _converted(values, datetime.datetime.fromisoformat, wrong)
+        return _convert_values(values, datetime.datetime.fromisoformat, wrong)
     rank = {value: i for i, value in enumerate(attribute.order or ())}
-    return _converted(
+    return _convert_values(
         values,
         rank.__getitem__,
         f"column {column!r} has {{}} values that its order does not list; add them",
@@ -65,7 +65,9 @@ def _number(text: str) -> float:
     return value
 
 
-def _converted(values: Sequence[str], convert: Callable[[str], Any], problem: str) -> list[Any]:
+def _convert_values(
+    values: Sequence[str], convert: Callable[[str], Any], problem: str
+) -> list[Any]:
     """All values converted, or an error that counts those that cannot be."""
     keys, wrong = [], 0
     for value in values:

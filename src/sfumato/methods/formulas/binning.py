@@ -194,7 +194,7 @@ def _short(number: float) -> str:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Binned:
+class BinnedColumn:
     """A column in bins: ``names`` of the bins, the bin of every original row, and what every
     released row may stand for.
 
@@ -237,7 +237,7 @@ class Binned:
         )
 
 
-def binned(
+def bin_column(
     pair: TablePair,
     column: str,
     max_bins: int = MOST_BINS,
@@ -246,7 +246,7 @@ def binned(
     even: bool = False,
     single: bool = False,
     blind: bool = False,
-) -> Binned:
+) -> BinnedColumn:
     """A column of a release and its original in at most so many bins, and one for missing values
     where there are any.
 
@@ -260,7 +260,7 @@ def binned(
     attribute = pair.original.schema[column]
     by_value = reading.scale != "number"
     if single and reading.scale == "number" and len(reading.values) <= max_bins:
-        reading = _snapped(reading)
+        reading = _snap_to_originals(reading)
         by_value = True
     bin_of: NDArray[np.integer]
     if by_value:
@@ -305,7 +305,7 @@ class _Labels:
         return np.concatenate([np.eye(self.wide.shape[1]), self.wide])
 
 
-def _snapped(reading: Reading) -> Reading:
+def _snap_to_originals(reading: Reading) -> Reading:
     """A column of numbers whose released points are moved to the nearest original number; ranges
     stay what they are.
     """
@@ -575,7 +575,7 @@ def _without_unused(
     bin_of: NDArray[np.integer],
     labels: _Labels,
     nothing: _Labels | None,
-) -> Binned:
+) -> BinnedColumn:
     """Leave out bins that nobody is in, before or after."""
     bins = len(names)
     before = np.bincount(bin_of, weights=reading.before.counts, minlength=bins)
@@ -590,7 +590,7 @@ def _without_unused(
     spread = np.concatenate([np.eye(len(used)), labels.wide[:, used]])
     kinds = np.concatenate([fresh, len(used) + np.arange(len(labels.wide))])
     new_kinds = kinds[labels.kind].astype(np.min_scalar_type(len(spread)))
-    return Binned(
+    return BinnedColumn(
         reading.name,
         tuple(names[i] for i in used),
         kernels.keys.map_codes(reading.before.narrow, fresh[bin_of]),
@@ -603,20 +603,20 @@ def _without_unused(
 # Tables of several columns.
 
 
-def distance_of_tables(binned_column: Binned, before: Floats, after: Floats) -> float:
+def distance_of_tables(binned_column: BinnedColumn, before: Floats, after: Floats) -> float:
     """Total variation between the table of a column and another before, and the one after."""
     shares_before = before / max(1, len(binned_column.original))
     shares_after = after / max(1, len(binned_column.released))
     return float(np.abs(shares_before - shares_after).sum() / 2)
 
 
-def table_before(*columns: Binned) -> Floats:
+def table_before(*columns: BinnedColumn) -> Floats:
     """The table of some original columns: how many records are in each cell."""
     shape = tuple(len(column.names) for column in columns)
     return count_cells([column.original for column in columns], shape).astype(np.float64)
 
 
-def table_after(*columns: Binned) -> Floats:
+def table_after(*columns: BinnedColumn) -> Floats:
     """The table of some released columns, generalised cells spread out."""
     shape = tuple(len(column.spread) for column in columns)
     if math.prod(shape) > MOST_CELLS:
@@ -643,7 +643,7 @@ def count_cells(codes: Sequence[NDArray[Any]], shape: tuple[int, ...]) -> Ints:
     return tallied(cells, size, None).reshape(shape)
 
 
-def _table_of_combinations(columns: Sequence[Binned]) -> Floats:
+def _table_of_combinations(columns: Sequence[BinnedColumn]) -> Floats:
     """The same where a table of all kinds of cells would fill the memory: one combination that
     occurs after the other.
     """

@@ -28,7 +28,7 @@ substitute for a risk.
 
 
 @dataclasses.dataclass(frozen=True)
-class Published:
+class PublishedThreshold:
     """A threshold that somebody published: a risk, a class size, or both.
 
     ``seen`` says how far we could check it: *seen at the source*, or in a *secondary source* only.
@@ -41,10 +41,10 @@ class Published:
     seen: str
 
 
-def published_thresholds() -> tuple[Published, ...]:
+def published_thresholds() -> tuple[PublishedThreshold, ...]:
     """All of them, as they are listed."""
     return tuple(
-        Published(**entry) for entry in read_data_file(__package__, "published_thresholds")
+        PublishedThreshold(**entry) for entry in read_data_file(__package__, "published_thresholds")
     )
 
 
@@ -60,7 +60,7 @@ class ChosenK:
     risk: float
     strict: int
     practice: int
-    published: tuple[Published, ...] = ()
+    published: tuple[PublishedThreshold, ...] = ()
     population: int | None = None
     records: int | None = None
     sample: int | None = None
@@ -78,7 +78,7 @@ class ChosenK:
     def sentences(self) -> list[str]:
         """Both readings in plain words."""
         sentences = [
-            f"Strictly: k = {self.strict:,}, because {_compared(self.strict, self.risk)}.",
+            f"Strictly: k = {self.strict:,}, because {_compare_with_risk(self.strict, self.risk)}.",
             self._in_practice(),
         ]
         sentences += [
@@ -101,7 +101,7 @@ class ChosenK:
             reading = "To the nearest whole number"
         if self.practice == self.strict:
             return f"{reading}: the same."
-        compared = _compared(self.practice, self.risk)
+        compared = _compare_with_risk(self.practice, self.risk)
         if self.practice > self.strict:
             return f"{reading}: k = {self.practice:,}; {compared} as well."
         return (
@@ -214,5 +214,5 @@ def _enough_in_sample(risk: float, strict: int, population: int, records: int) -
     return low
 
 
-def _compared(k: int, risk: float) -> str:
+def _compare_with_risk(k: int, risk: float) -> str:
     return f"1/{k:,} = {risk_of(k):.4g} is {'more than' if k < k_for(risk) else 'at most'} {risk:g}"

@@ -91,7 +91,7 @@ def combine(
     """
     q = np.asarray(estimates, dtype=np.float64)
     u = np.asarray(variances, dtype=np.float64)
-    ratio = _checked(q, u, case, n, n_synthetic)
+    ratio = _check_ratio(q, u, case, n, n_synthetic)
     m = len(q)
     mean = float(q.mean())
     within = float(u.mean())
@@ -125,7 +125,7 @@ def combine(
     )
 
 
-def _checked(
+def _check_ratio(
     q: np.typing.NDArray[np.float64],
     u: np.typing.NDArray[np.float64],
     case: str,

@@ -541,11 +541,11 @@ class NumberBlock:
     @classmethod
     def of(cls, columns: Numbers) -> NumberBlock:
         """Columns of numbers side by side; none may lack all."""
-        standard = standardised(columns)
+        standard = standardise(columns)
         return cls(columns, standard, standard.T @ standard / max(1, len(columns)))
 
 
-def standardised(columns: Numbers) -> Numbers:
+def standardise(columns: Numbers) -> Numbers:
     """Columns with mean 0 and variance 1 (0 where a column is constant); missing numbers are the
     mean.
     """
@@ -561,13 +561,15 @@ def chosen_sum(
     """Up to ``max_terms`` of the columns ``candidates`` whose least squares tell most of a number,
     chosen one by one.
     """
-    scaled = standardised(q[:, None])[:, 0]
+    scaled = standardise(q[:, None])[:, 0]
     with_q = scaled @ block.standard / max(1, len(q))
     terms: list[int] = []
     explained_share = 0.0
     for _ in range(max_terms):
         explained = {
-            c: _explained(block.gram, with_q, [*terms, c]) for c in candidates if c not in terms
+            c: _explained_share(block.gram, with_q, [*terms, c])
+            for c in candidates
+            if c not in terms
         }
         best = max(explained, key=lambda c: explained[c], default=None)
         if best is None or explained[best] <= explained_share + 1e-6:
@@ -577,7 +579,7 @@ def chosen_sum(
     return tuple(terms)
 
 
-def _explained(gram: Numbers, with_q: Numbers, terms: list[int]) -> float:
+def _explained_share(gram: Numbers, with_q: Numbers, terms: list[int]) -> float:
     """The share of the variance of a number that some columns explain."""
     # A little on the diagonal: columns that tell the same must not make it singular.
     inner = gram[np.ix_(terms, terms)] + 1e-9 * np.eye(len(terms))

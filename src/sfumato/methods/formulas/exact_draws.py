@@ -48,7 +48,7 @@ class Draws:
         if generator is None:
             self._below: Below = secrets.randbelow
         else:
-            self._below = _seeded(generator)
+            self._below = _seeded_below(generator)
 
     @classmethod
     def of(cls, goal: Goal, purpose: str) -> Draws:
@@ -185,7 +185,7 @@ def _by_opendp(scale: Fraction, count: int) -> Any | None:
     return dp.m.make_laplace(vectors, dp.l1_distance(T="i64"), scale=wide)([0] * count)
 
 
-def _seeded(generator: np.random.Generator) -> Below:
+def _seeded_below(generator: np.random.Generator) -> Below:
     def below(limit: int) -> int:
         bits = (limit - 1).bit_length()
         while True:

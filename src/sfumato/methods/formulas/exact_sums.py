@@ -24,7 +24,7 @@ def exact_sums(values: NDArray[np.float64], groups: NDArray[np.int64], count: in
 
     >>> import numpy as np
     >>> found = exact_sums(np.array([1e100, 1.5, -1e100]), np.zeros(3, dtype=np.int64), 1)
-    >>> rounded(found[0])
+    >>> round_exact(found[0])
     1.5
     """
     sums = [0] * count
@@ -49,6 +49,6 @@ def _add(sums: list[int], values: NDArray[np.float64], groups: NDArray[np.int64]
         sums[at // width] += total << (bit - 53 + DEEPEST)
 
 
-def rounded(total: int) -> float:
+def round_exact(total: int) -> float:
     """An exact sum as the floating-point number nearest to it."""
     return total / (1 << DEEPEST)

@@ -132,7 +132,7 @@ def without_items(people: int) -> ItemSets:
     return ItemSets(np.zeros(people + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), 0)
 
 
-def ranked(sets: ItemSets, first: Flags | None = None) -> tuple[ItemSets, Ints]:
+def rank_items(sets: ItemSets, first: Flags | None = None) -> tuple[ItemSets, Ints]:
     """The sets with items renumbered by rising support (ties: as before), and the old number of
     every new one.
 
@@ -209,13 +209,13 @@ def violating(
     """
     if m < 1 or k < 0:
         raise ParameterError("sets must have at least one item, and k must not be negative")
-    work, order = ranked(sets, new)
+    work, order = rank_items(sets, new)
     if new is None:
         roots = len(order)
     else:
         # Sets are searched from their first item, so only new items need to be tried as the first.
         roots = int(new[order].sum())
-    listed = _listed(work, m, limit)
+    listed = _room_for_sets(work, m, limit)
     secret = without_items(len(sets)) if private is None else private
     room = max(secret.size, 1)
     empty_supports = np.zeros(room, np.int64)
@@ -226,7 +226,7 @@ def violating(
     )
     listed_count, count, smallest = (int(number) for number in listed.tallies)
     violations = Violations(
-        _renumbered(listed.members[:listed_count], order),
+        _renumber_items(listed.members[:listed_count], order),
         listed.supports[:listed_count].copy(),
         private=listed.private_counts[:listed_count].copy(),
         carriers=listed.carriers,
@@ -241,7 +241,7 @@ def violating(
     return _minimal(violations)
 
 
-def _listed(sets: ItemSets, m: int, limit: int) -> kernels.baskets.SetList:
+def _room_for_sets(sets: ItemSets, m: int, limit: int) -> kernels.baskets.SetList:
     """Room for sets that are found; what is not written to costs no memory."""
     tallies = np.array([0, 0, len(sets) + 1], dtype=np.int64)
     return kernels.baskets.SetList(
@@ -254,7 +254,7 @@ def _listed(sets: ItemSets, m: int, limit: int) -> kernels.baskets.SetList:
     )
 
 
-def _renumbered(members: NDArray[np.int32], order: Ints) -> NDArray[np.int32]:
+def _renumber_items(members: NDArray[np.int32], order: Ints) -> NDArray[np.int32]:
     """Rows of new numbers as ascending rows of the old ones."""
     if not len(order):
         return members.copy()
@@ -359,7 +359,7 @@ def known_sets(sets: ItemSets, m: int) -> KnownSets:
     >>> known_sets(ItemSets.of([[0, 1], [0, 1], [0, 2]]), 1).alone.tolist()
     [0.0, 0.0, 0.5]
     """
-    work, _ = ranked(sets)
+    work, _ = rank_items(sets)
     alone = np.zeros(len(sets))
     inverse = np.zeros(len(sets))
     rarest = np.full(len(sets), len(sets) + 1, dtype=np.int64)
@@ -389,15 +389,15 @@ def frequent(
     """
     if minimum_support < 1:
         raise ParameterError("a frequent set must have at least one carrier")
-    work, order = ranked(sets)
-    listed = _listed(work, m, limit)
+    work, order = rank_items(sets)
+    listed = _room_for_sets(work, m, limit)
     kernels.baskets.list_frequent_sets(work.kernel(), m, minimum_support, listed)
     listed_count, count, _ = (int(number) for number in listed.tallies)
     if count > listed_count:
         raise ParameterError(
             f"there are {count:,} frequent sets, more than {limit:,}; ask for a higher support"
         )
-    members = _renumbered(listed.members[:listed_count], order)
+    members = _renumber_items(listed.members[:listed_count], order)
     named_sets = []
     for row, n in zip(members, listed.supports[:listed_count], strict=True):
         named_sets.append((tuple(row[row >= 0].tolist()), int(n)))

@@ -92,7 +92,7 @@ def _compatible(kinds: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[n
     return compatible_counts
 
 
-def followed(
+def count_followed(
     classes_shown: NDArray[np.int64], joint: JointClasses, *, among: NDArray[np.bool_] | None = None
 ) -> int:
     """How many persons (``among`` some of them) stand alone in all releases together although none
@@ -100,7 +100,7 @@ def followed(
 
     >>> import numpy as np
     >>> grid = np.array([(i, j) for i in range(5) for j in range(5)])
-    >>> followed(grid, joint_classes(grid))
+    >>> count_followed(grid, joint_classes(grid))
     25
     """
     alone = joint.of_person == 1

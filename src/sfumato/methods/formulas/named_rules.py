@@ -85,7 +85,9 @@ def parse(spoken: str | Fields, *, values: bool = True) -> NamedRule:
             raise ValueError(
                 "must be text such as 'a=x, b=y -> c=z', or a mapping with 'if' and 'then'"
             )
-        parts = [_listed(spoken[side], values=values) for side in ("if", "then") if side in spoken]
+        parts = [
+            _list_items(spoken[side], values=values) for side in ("if", "then") if side in spoken
+        ]
     # Sides are sorted, so that a rule written in another order is the same rule.
     rule = NamedRule(
         *(
@@ -114,7 +116,7 @@ def _item(text: str, *, values: bool) -> Item:
     return Item(name.strip(), value.strip() if equals else None)
 
 
-def _listed(side: object, *, values: bool) -> list[Item]:
+def _list_items(side: object, *, values: bool) -> list[Item]:
     if not values:
         if isinstance(side, str | Mapping) or not isinstance(side, Sequence):
             raise ValueError("must list items under 'if' and 'then'")

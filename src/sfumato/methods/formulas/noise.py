@@ -96,7 +96,7 @@ def laplace(l1: int, epsilon: Fraction) -> Noise:
     def make(scale: float) -> Any:
         return dp.m.make_laplace(vectors, dp.l1_distance(T=WHOLE), scale=scale)
 
-    return _confirmed(LAPLACE, make, float(l1 / epsilon), l1, epsilon)
+    return _confirm_noise(LAPLACE, make, float(l1 / epsilon), l1, epsilon)
 
 
 def gaussian(l2: float, rho: Fraction) -> Noise:
@@ -109,10 +109,10 @@ def gaussian(l2: float, rho: Fraction) -> Noise:
     def make(scale: float) -> Any:
         return dp.m.make_gaussian(vectors, dp.l2_distance(T="f64"), scale=scale)
 
-    return _confirmed(GAUSSIAN, make, l2 / math.sqrt(2 * rho), float(l2), rho)
+    return _confirm_noise(GAUSSIAN, make, l2 / math.sqrt(2 * rho), float(l2), rho)
 
 
-def _confirmed(
+def _confirm_noise(
     name: str, make: Callable[[float], Any], scale: float, distance: float, allowed: Fraction
 ) -> Noise:
     """The mechanism whose own privacy map stays within what is allowed."""
@@ -162,7 +162,7 @@ def exponential(sensitivity: int, rho: Fraction) -> Selector:
             vectors, dp.linf_distance(T=WHOLE), dp.zero_concentrated_divergence(), scale=scale
         )
 
-    noise = _confirmed("Gumbel", make, 2 * sensitivity / math.sqrt(8 * rho), sensitivity, rho)
+    noise = _confirm_noise("Gumbel", make, 2 * sensitivity / math.sqrt(8 * rho), sensitivity, rho)
     return Selector(noise.scale, noise.measurement)
 
 

@@ -312,7 +312,7 @@ def hide_exactly(
     parts = rules.parts()
     for number, part in enumerate(parts):
         progress(number / len(parts), "hiding rules exactly")
-        pairs_taken, proof = _solved(transactions, part, thresholds, weight, effort)
+        pairs_taken, proof = _solve_group(transactions, part, thresholds, weight, effort)
         pairs += pairs_taken
         proofs.append(proof)
     work = _Work(transactions, thresholds)
@@ -490,7 +490,7 @@ def _subsets(items: Sequence[int]) -> Iterable[Itemset]:
     )
 
 
-def _solved(
+def _solve_group(
     transactions: Transactions, rules: _Rules, thresholds: Thresholds, weight: int, effort: int
 ) -> tuple[list[tuple[int, int]], Proof]:
     """What to take out for rules that hang together, and how good that is."""

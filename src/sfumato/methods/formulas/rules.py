@@ -183,7 +183,7 @@ def frequent_itemsets(
     """
     supports: dict[Itemset, int] = {}
     everyone = np.arange(len(transactions), dtype=np.int64)
-    for itemset, support in _grown(
+    for itemset, support in _grow_itemsets(
         (), transactions, everyone, transactions.starts[:-1], (max(1, smallest_support), largest)
     ):
         supports[itemset] = support
@@ -196,7 +196,7 @@ def frequent_itemsets(
     return supports
 
 
-def _grown(
+def _grow_itemsets(
     prefix: Itemset,
     transactions: Transactions,
     holders: Ints,
@@ -224,7 +224,9 @@ def _grown(
     for number, item in enumerate(frequent.tolist()):
         inside = slice(runs[number], runs[number + 1])
         yield (*prefix, item), int(counts[item])
-        yield from _grown((*prefix, item), transactions, grown[inside], behind[inside], limits)
+        yield from _grow_itemsets(
+            (*prefix, item), transactions, grown[inside], behind[inside], limits
+        )
 
 
 def candidates(itemsets: Mapping[Itemset, int]) -> Iterator[tuple[Association, int, int]]:

@@ -201,10 +201,10 @@ def cuts_of(values: NDArray[np.float64], max_bins: int = MOST_BINS) -> NDArray[n
     return middles.take(cut_numbers)
 
 
-def binned(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.uint8]:
+def bin_numbers(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.uint8]:
     """The bins of numbers: 0 for missing ones, 1 up to the first cut, and so on.
 
-    >>> binned(np.array([np.nan, 1.0, 3.5]), np.array([1.5, 3.0])).tolist()
+    >>> bin_numbers(np.array([np.nan, 1.0, 3.5]), np.array([1.5, 3.0])).tolist()
     [0, 1, 3]
     """
     bins = np.searchsorted(cuts, values) + 1

@@ -26,7 +26,7 @@ from sfumato.methods.hierarchies.number_intervals import (
     Intervals,
     format_position,
     on_axis,
-    read,
+    read_interval,
 )
 from sfumato.methods.hierarchies.public_classification import SCHEMES
 from sfumato.methods.hierarchies.suppressed_value import SuppressedValue
@@ -93,11 +93,11 @@ def ways_to_keep(text: str, label: str) -> Iterator[KeptCharacters]:
         yield from (KeptCharacters(length - len(label), length),) if text.endswith(label) else ()
     # As long as the value, so characters were replaced by a mark, not cut off.
     if len(label) == length:
-        yield from _masked(text, label, label[-1], from_left=False)
-        yield from _masked(text, label, label[0], from_left=True)
+        yield from _mask_rules(text, label, label[-1], from_left=False)
+        yield from _mask_rules(text, label, label[0], from_left=True)
 
 
-def _masked(text: str, label: str, mark: str, *, from_left: bool) -> Iterator[KeptCharacters]:
+def _mask_rules(text: str, label: str, mark: str, *, from_left: bool) -> Iterator[KeptCharacters]:
     visible = label.lstrip(mark) if from_left else label.rstrip(mark)
     hidden = len(label) - len(visible)
     # A letter or digit as the mark could be part of the value itself.
@@ -251,9 +251,9 @@ def intervals_of(rows: Sequence[Row]) -> Intervals | None:
     """The intervals that all labels of numbers are, on a grid through all of them; None where they
     are none.
     """
-    readings = [[read(label) for label in row[1:]] for row in rows]
+    readings = [[read_interval(label) for label in row[1:]] for row in rows]
     cells = list(chain.from_iterable(readings))
-    if any(read(row[0]) is None for row in rows) or any(
+    if any(read_interval(row[0]) is None for row in rows) or any(
         r is None or r.low is r.high for r in cells
     ):
         return None
@@ -378,7 +378,7 @@ def infer(examples: Sequence[str]) -> InferredRule:
         below = [row[:-1] for row in rows]
     else:
         below = rows
-    hierarchy = _inferred(below)
+    hierarchy = _infer_hierarchy(below)
     top = rows[0][-1] if constant else TOP
     if constant and top != TOP:
         _refuse_classified(rows)
@@ -393,13 +393,15 @@ def _recipe_words(hierarchy: Hierarchy) -> list[str]:
     """The recipe form of an existing kind; one without parameters says nothing that the top does
     not.
     """
-    fields = ", ".join(f"{name}: {_plain(value)}" for name, value in values_of(hierarchy).items())
+    fields = ", ".join(
+        f"{name}: {_as_label(value)}" for name, value in values_of(hierarchy).items()
+    )
     if not fields:
         return []
     return [f"{hierarchy.name}: {{{fields}}}"]
 
 
-def _plain(value: object) -> str:
+def _as_label(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(str, value))}]"
     if isinstance(value, str) and not value.replace("_", "").isalnum() and "%" not in value:
@@ -439,16 +441,16 @@ def _constant(rows: Sequence[Row]) -> bool:
         rules = (separated_parts.rules_of, network_prefixes.rule_of, url_levels.rules_of)
         part = any(rule(ends) for rule in rules)
     label = rows[0][-1]
-    reading = read(label)
+    reading = read_interval(label)
     interval = (
         reading is not None
         and reading.low is not reading.high
-        and all(read(row[0]) for row in rows)
+        and all(read_interval(row[0]) for row in rows)
     )
     return not (part or interval or read_period(label) is not None)
 
 
-def _inferred(rows: Sequence[Row]) -> Hierarchy:
+def _infer_hierarchy(rows: Sequence[Row]) -> Hierarchy:
     """The hierarchy whose labels the rows have; existing kinds first, since they know what their
     labels mean.
     """
@@ -473,13 +475,13 @@ def _inferred(rows: Sequence[Row]) -> Hierarchy:
                 "as [20, 25), with the same open ends on every level"
             )
         return grid
-    codes = _separated(rows) or next(masks_of(rows), None) or codes_of(rows)
+    codes = _infer_separated_parts(rows) or next(masks_of(rows), None) or codes_of(rows)
     if isinstance(codes, CodeForms):
         require_one_parent(codes)
     return codes
 
 
-def _separated(rows: Sequence[Row]) -> Hierarchy | None:
+def _infer_separated_parts(rows: Sequence[Row]) -> Hierarchy | None:
     """The rule of networks, web addresses or parts between separators that explains all rows; None
     where there is none.
     """
@@ -563,10 +565,12 @@ class Like(Hierarchy):
             return _two_tops(rule, values, counts)
         # The top's own name in a cell is read as a suppressed cell, and renamed back below.
         texts = [TOP if value == rule.top else value for value in values]
-        return _renamed(rule.hierarchy.paths(texts, counts), rule.top, is_named=rule.top in values)
+        return _rename_top(
+            rule.hierarchy.paths(texts, counts), rule.top, is_named=rule.top in values
+        )
 
 
-def _renamed(paths: Paths, top: str, *, is_named: bool) -> Paths:
+def _rename_top(paths: Paths, top: str, *, is_named: bool) -> Paths:
     """The same paths under a top of another name; cells that hold this name are the top."""
     losses = [dict(level) for level in paths.loss[:-1]]
     leaves = [dict(level) for level in paths.leaves[:-1]]
@@ -595,7 +599,7 @@ def _two_tops(rule: InferredRule, values: Sequence[str], counts: Sequence[int]) 
         if value != rule.top:
             other_cells.append((value, count))
     own_paths = rule.hierarchy.paths([v for v, _ in other_cells], [c for _, c in other_cells])
-    paths = _renamed(own_paths, rule.top, is_named=False)
+    paths = _rename_top(own_paths, rule.top, is_named=False)
     inner = [{**level, rule.top: level[TOP]} for level in paths.loss[:-1]]
     leaves = [{**level, rule.top: level[TOP]} for level in paths.leaves[:-1]]
     other_rows = iter(paths.rows)

@@ -28,7 +28,7 @@ from sfumato.methods.hierarchies.number_intervals import (
     exact,
     format_position,
     on_axis,
-    read,
+    read_interval,
 )
 
 if TYPE_CHECKING:
@@ -335,7 +335,7 @@ class GroupedNumbers(Hierarchy):
         """The same hierarchy with its cuts; a column that holds labels of groups already is left as
         it is.
         """
-        readings = [read(value) for value in together.values if value is not None]
+        readings = [read_interval(value) for value in together.values if value is not None]
         wrong = sum(reading is None for reading in readings)
         if wrong:
             raise SchemaError(
@@ -353,7 +353,7 @@ class GroupedNumbers(Hierarchy):
         """
         if self.cuts is None:
             return category_paths([(v, TOP) for v in values], [int(v == TOP) for v in values], 2)
-        readings = [read(value) for value in values]
+        readings = [read_interval(value) for value in values]
         grid = _Groups(self.cuts, [r for r in readings if r is not None])
         nodes = [None if reading is None else grid.node(reading) for reading in readings]
         placed = [node for node in nodes if node is not None]

@@ -256,7 +256,9 @@ def paths_under(
     listed = None if other is None else paths.get(other)
     if other is not None and listed is None:
         paths[other] = (other,) * inner + (leaves.top,)
-    adopted = _adopted([v for v in values if v not in paths], len(values), paths, source, other)
+    adopted = _adopt_values(
+        [v for v in values if v not in paths], len(values), paths, source, other
+    )
     if other is not None and listed is None and not adopted and other in values:
         adopted[other] = paths[other]  # nothing below it is known: it is a leaf like the others
     rows = [adopted.get(v) or paths[v] for v in values]
@@ -268,7 +270,7 @@ def paths_under(
     return Paths.from_counts(rows, counts, leaves.total + len(adopted))
 
 
-def _adopted(
+def _adopt_values(
     uncovered: list[str], total: int, paths: dict[str, Row], source: str, other: str | None
 ) -> dict[str, Row]:
     if uncovered and other is None:
@@ -305,7 +307,9 @@ def require_sound(rows: Sequence[Row], source: str, row_label: Callable[[int], s
         )
         problems = [f"{source}: rows have one level only; {needs}; {remedy}"]
     # Parents and tops are looked at only where all rows have as many levels.
-    problems = problems or _torn(rows, source, row_label) + _several_tops(rows, source, row_label)
+    problems = problems or _nodes_with_two_parents(rows, source, row_label) + _several_tops(
+        rows, source, row_label
+    )
     if problems:
         raise SchemaError(problems)
 
@@ -323,7 +327,9 @@ def _uneven(rows: Sequence[Row], source: str, row_label: Callable[[int], str]) -
     return problems + _count_hidden_problems(wrong, source)
 
 
-def _torn(rows: Sequence[Row], source: str, row_label: Callable[[int], str]) -> list[str]:
+def _nodes_with_two_parents(
+    rows: Sequence[Row], source: str, row_label: Callable[[int], str]
+) -> list[str]:
     """Nodes with two different parents."""
     problems = []
     for level in range(len(rows[0]) - 1):

@@ -99,10 +99,10 @@ class CellReading(NamedTuple):
     bracket: bool = False
 
 
-def read(text: str) -> CellReading | None:
+def read_interval(text: str) -> CellReading | None:
     """Read a number or an interval label, or return None.
 
-    >>> read("20-24") == CellReading((20, 0), (25, 0)), read("older")
+    >>> read_interval("20-24") == CellReading((20, 0), (25, 0)), read_interval("older")
     (True, None)
     """
     number = exact(text)
@@ -385,7 +385,7 @@ class Intervals(Hierarchy):
         """Paths of the distinct values; what is neither a number nor an interval of a level is
         counted and refused.
         """
-        readings = [r for r in map(read, values) if r is not None]
+        readings = [r for r in map(read_interval, values) if r is not None]
         grid = Grid.of(self, readings)
         # Where every cell begins and ends on the axis, as far as it says.
         ends: list[Ends] = []

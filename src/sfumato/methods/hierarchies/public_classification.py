@@ -175,7 +175,7 @@ def _nuts(text: str) -> tuple[str, ...] | None:
     return tuple(text[:length] for length in range(len(text), 1, -1))
 
 
-def _isced(text: str) -> tuple[str, ...] | None:
+def _isced_path(text: str) -> tuple[str, ...] | None:
     if text in code_lists.isced_groups():
         return (text,)
     match = _ISCED.fullmatch(text)
@@ -255,7 +255,7 @@ SCHEMES: Mapping[str, Scheme] = {
         "2011",
         "UNESCO, ISCED 2011, grouped as Eurostat does",
         ("level", "low, medium, high"),
-        _isced,
+        _isced_path,
     ),
     "countries": Scheme(
         "2024",
@@ -392,7 +392,9 @@ class PublicClassification(CatchesOthers):
                 "label below the top, or use another hierarchy"
             )
         catch = self._catch()
-        pairs = [_adopted(value, node, catch) for value, node in zip(values, nodes, strict=True)]
+        pairs = [
+            _adopt_value(value, node, catch) for value, node in zip(values, nodes, strict=True)
+        ]
         rows = [row for row, _ in pairs]
         own_levels = [own for _, own in pairs]
         return category_paths(rows, own_levels, len(scheme.levels) + 1)
@@ -421,7 +423,7 @@ class PublicClassification(CatchesOthers):
         return sum(node is None or node[1] > 0 for node in nodes)
 
 
-def _adopted(
+def _adopt_value(
     value: str, node: tuple[tuple[str, ...], int] | None, catch: tuple[str, ...]
 ) -> tuple[tuple[str, ...], int]:
     if node is not None:

@@ -233,7 +233,7 @@ def _marks_in(texts: Sequence[Row]) -> list[tuple[str, bool]]:
     return options
 
 
-def _cut(value: str, label: str, mark: str, *, each: bool) -> _Cut | None:
+def _cut_behind_label(value: str, label: str, mark: str, *, each: bool) -> _Cut | None:
     """The cut behind a label; None where it is no cut at a separator."""
     kept = label
     if mark:
@@ -255,7 +255,7 @@ def _separators_of(texts: Sequence[Row], mark: str, *, each: bool) -> str | None
         for label in row[1:]:
             if label == row[0]:
                 continue
-            cut = _cut(row[0], label, mark, each=each)
+            cut = _cut_behind_label(row[0], label, mark, each=each)
             if cut is None:
                 return None
             separators[cut.separator] = None
@@ -275,7 +275,7 @@ def _counts_of(texts: Sequence[Row], separators: str, mark: str, *, each: bool) 
         for row in texts:
             if row[level] == row[0]:
                 continue
-            cut = _cut(row[0], row[level], mark, each=each)
+            cut = _cut_behind_label(row[0], row[level], mark, each=each)
             if cut is not None:
                 own.add(len(pattern.split(cut.kept)))
         if len(own) != 1:

@@ -24,18 +24,18 @@ DEEPEST = 100
 """More levels than this are taken for a mapping that contains itself."""
 
 
-def plain(node: object, depth: int = 0) -> Any:
+def copy_plain(node: object, depth: int = 0) -> Any:
     """A copy of a nested mapping made of dicts, lists and text alone."""
     # A mapping that contains itself would never end.
     if depth > DEEPEST:
         raise ValueError(f"is nested more than {DEEPEST} levels deep")
     if isinstance(node, Mapping):
-        return {label_text(label): plain(below, depth + 1) for label, below in node.items()}
+        return {label_text(label): copy_plain(below, depth + 1) for label, below in node.items()}
     if node is None:
         return []
     if isinstance(node, Sequence) and not isinstance(node, str | bytes):
         return [
-            plain(item, depth + 1) if isinstance(item, Mapping) else label_text(item)
+            copy_plain(item, depth + 1) if isinstance(item, Mapping) else label_text(item)
             for item in node
         ]
     raise ValueError("only a mapping or a list of labels may follow a label")
@@ -59,7 +59,9 @@ class Tree(CatchesOthers):
     """
 
     nested: Annotated[
-        Mapping[Any, Any], AfterValidator(plain), Field(description="{top: {inner: [leaf, …], …}}")
+        Mapping[Any, Any],
+        AfterValidator(copy_plain),
+        Field(description="{top: {inner: [leaf, …], …}}"),
     ]
     other: Catch = None
 

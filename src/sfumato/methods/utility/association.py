@@ -89,7 +89,7 @@ class AssociationLoss(ColumnUtility):
         """The share of association that is lost, and V of every pair before and after."""
         require_sense(self, pair)
         grouped = {
-            name: _grouped(pair.reading(name))
+            name: _groups_of(pair.reading(name))
             for name in dict.fromkeys(name for names in self._pairs(pair) for name in names)
         }
         before: dict[str, float] = {}
@@ -142,7 +142,7 @@ def _is_gone(groups: tuple[Ints, Ints]) -> bool:
     return len(np.unique(original)) > 1 >= len(np.unique(released))
 
 
-def _grouped(reading: Reading) -> tuple[Ints, Ints]:
+def _groups_of(reading: Reading) -> tuple[Ints, Ints]:
     """The groups of a column, original and released record by record."""
     places, low, high = reading.places, reading.low, reading.high
     before, after = reading.before.codes, reading.after.codes

@@ -78,13 +78,13 @@ def share_lost(pair: TablePair, released: float, *, loss_of_suppressed: float = 
     return (released + suppressed_of(pair) * loss_of_suppressed) / records
 
 
-def added(pair: TablePair, amounts: NDArray[np.float64], side: Side = "released") -> float:
+def add_amounts(pair: TablePair, amounts: NDArray[np.float64], side: Side = "released") -> float:
     """The sum over the records of one side of an amount for every row."""
     copies = (pair.released if side == "released" else pair.original).copies
     return float(amounts.sum() if copies is None else (amounts * copies).sum())
 
 
-def normalised(raw: float, highest: float, pair: TablePair, *, lowest: float = 0.0) -> float:
+def normalise(raw: float, highest: float, pair: TablePair, *, lowest: float = 0.0) -> float:
     """A raw loss as a share of the way from ``lowest`` to ``highest``, which is what suppressing
     everything costs.
 

@@ -12,10 +12,10 @@ from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.methods.utility.cell_averages import (
     Side,
-    added,
+    add_amounts,
     class_sizes,
     classes_of,
-    normalised,
+    normalise,
     records_of,
     share_lost,
     suppressed_of,
@@ -77,7 +77,7 @@ class AverageClassSize(ColumnUtility):
         lowest = pair.original.records / max(1, len(class_sizes(pair, names, "original")))
         return Measure(
             self.name,
-            normalised(raw, float(records_of(pair)), pair, lowest=lowest),
+            normalise(raw, float(records_of(pair)), pair, lowest=lowest),
             self.better,
             f"{raw:,.4g} records share their quasi-identifiers on average; as a share of all"
             " records",
@@ -145,7 +145,7 @@ class NormalisedClassSize(ColumnUtility):
             average_size(pair, quasi_of(pair, self.columns), count_suppressed=self.count_suppressed)
             / self.k
         )
-        value = normalised(raw, records_of(pair) / self.k, pair, lowest=1.0)
+        value = normalise(raw, records_of(pair) / self.k, pair, lowest=1.0)
         meaning = f"average class size over k = {self.k}; 1 is best"
         return Measure(self.name, value, self.better, meaning, raw=raw)
 
@@ -204,7 +204,7 @@ class Discernibility(ColumnUtility):
         lowest = _sum_of_squares(class_sizes(pair, names, "original"))
         return Measure(
             self.name,
-            normalised(raw, float(records) ** 2, pair, lowest=lowest),
+            normalise(raw, float(records) ** 2, pair, lowest=lowest),
             self.better,
             f"records that a record cannot be distinguished from, summed over records: {raw:,.0f}; "
             "as a share of the maximum",
@@ -280,14 +280,14 @@ class Classification(ColumnUtility):
             labels = shared[label.released] if len(shared) else label.released
             wrong = _wrong(pair, names, "released", labels, truth[pair.rows])
             lowest = (
-                added(pair, _wrong(pair, names, "original", truth, truth), "original")
+                add_amounts(pair, _wrong(pair, names, "original", truth, truth), "original")
                 / pair.original.records
             )
         else:
             wrong = np.ones(len(pair.released))
             lowest = 0.0
-        raw = share_lost(pair, added(pair, wrong))
-        value = normalised(raw, 1.0, pair, lowest=lowest)
+        raw = share_lost(pair, add_amounts(pair, wrong))
+        value = normalise(raw, 1.0, pair, lowest=lowest)
         meaning = f"share of records whose {self.label} is not the majority's in their class"
         return Measure(self.name, value, self.better, meaning, raw=raw, parts=wrong)
 

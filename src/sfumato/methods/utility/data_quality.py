@@ -204,7 +204,7 @@ def _count_held(table: Table, name: str) -> float:
 # Rules between two columns of a record.
 
 
-def _checked(rule: str) -> str:
+def _check_rule(rule: str) -> str:
     if _RULE.fullmatch(rule) is None:
         raise ValueError(
             "a rule is two columns with one of < <= = != >= > between them, like 'born <= died'"
@@ -212,7 +212,7 @@ def _checked(rule: str) -> str:
     return rule
 
 
-Rule = Annotated[str, AfterValidator(_checked)]
+Rule = Annotated[str, AfterValidator(_check_rule)]
 """``column operator column``."""
 
 

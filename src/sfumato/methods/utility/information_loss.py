@@ -16,9 +16,9 @@ from sfumato.core.encoding import encode_column
 from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
 from sfumato.methods.utility.cell_averages import (
-    added,
+    add_amounts,
     cell_measure,
-    normalised,
+    normalise,
     records_of,
     share_lost,
     suppressed_of,
@@ -447,7 +447,7 @@ class Ambiguity(ColumnUtility):
                 pair.kept * math.exp(every) if cells is None else cells.total(cells.leaves),
                 loss_of_suppressed=loss_of_suppressed,
             )
-            columns[name] = normalised(math.log(max(1.0, mean)), every, pair)
+            columns[name] = normalise(math.log(max(1.0, mean)), every, pair)
         # relative to the most ambiguous record, so that nothing overflows
         if suppressed_of(pair) or not len(records):
             worst = largest
@@ -456,13 +456,13 @@ class Ambiguity(ColumnUtility):
         relative_records = np.exp(records - worst)
         relative = share_lost(
             pair,
-            added(pair, relative_records),
+            add_amounts(pair, relative_records),
             loss_of_suppressed=math.exp(min(0.0, largest - worst)),
         )
         log_mean = worst + math.log(relative)
         return Measure(
             self.name,
-            normalised(log_mean, largest, pair),
+            normalise(log_mean, largest, pair),
             self.better,
             f"a released record may represent e^{log_mean:.3g} combinations of values on average; "
             "the exponent as a share of the highest",

@@ -13,7 +13,7 @@ from sfumato.core.classes import Layout
 from sfumato.core.encoding import positions_in
 from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
-from sfumato.methods.utility.cell_averages import classes_of, normalised, records_of, suppressed_of
+from sfumato.methods.utility.cell_averages import classes_of, normalise, records_of, suppressed_of
 from sfumato.methods.utility.cells import Cells, cells_of, log_leaves
 from sfumato.methods.utility.columns import Columns, quasi_of, require_sense, why_not_generalised
 
@@ -113,7 +113,7 @@ class KullbackLeibler(ColumnUtility):
         largest = float((share * log_ratio).sum())
         return Measure(
             self.name,
-            normalised(raw, largest, pair),
+            normalise(raw, largest, pair),
             self.better,
             f"the joint distribution of the quasi-identifiers is distorted by {raw:.3g} bits; as a "
             "share of the maximum",

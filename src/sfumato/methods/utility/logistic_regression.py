@@ -81,7 +81,7 @@ def fit_logistic(features: Floats, truth: Floats, *, ridge: float = RIDGE) -> Fi
         chance = _chance(_times(design, coefficients))
         gradient = kernels.designs.multiply_transposed(design, (truth - chance)[:, None])
         slope = gradient[:, 0] - penalty * coefficients
-        step = _solved(_curvature(design, chance, penalty), slope)
+        step = _newton_step(_curvature(design, chance, penalty), slope)
         for _ in range(MOST_STEPS):
             trial_deviance = _deviance(design, truth, coefficients + step, penalty)
             if trial_deviance <= worst + 1e-12 * abs(worst):
@@ -136,7 +136,7 @@ class Refit:
         return _chance(kernels.designs.multiply(self.design, coefficients))
 
 
-def _solved(curvature: Floats, slope: Floats) -> Floats:
+def _newton_step(curvature: Floats, slope: Floats) -> Floats:
     """A Newton step; columns that depend on each other share it."""
     try:
         return np.asarray(np.linalg.solve(curvature, slope), dtype=np.float64)

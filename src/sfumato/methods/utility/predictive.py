@@ -472,12 +472,12 @@ class Propensity(ColumnUtility):
         if not len(pair.released) or not _common(pair, self.columns):
             return Measure(self.name, 1.0, self.better, NOTHING_LIKE)
         features, people = _features(self, pair)
-        test = _tested(self, features, people)
+        test = _test_propensity(self, features, people)
         best = test.share * (1 - test.share)
         columns = {}
         for name in dict.fromkeys(features.owners):
             alone = features.of([name])
-            own_error = _fitted(alone, test.share, *_stacked(alone))[0]
+            own_error = _fit_propensity(alone, test.share, *_stack_tables(alone))[0]
             columns[name] = min(1.0, own_error / best)
         beside_null = ""
         if self.permutations > 1:
@@ -504,7 +504,7 @@ def propensity_test(pair: TablePair, metric: Propensity | None = None) -> Propen
     propensity_metric = metric or Propensity()
     require_sense(propensity_metric, pair)
     features, people = _features(propensity_metric, pair)
-    return _tested(propensity_metric, features, people)
+    return _test_propensity(propensity_metric, features, people)
 
 
 def expected_between_samples(parameters: int, rows: int, share: float) -> float:
@@ -563,7 +563,7 @@ def _features(metric: Propensity, pair: TablePair) -> tuple[Features, Ints | Non
     return features, sample_position[pair.rows[released]]
 
 
-def _fitted(
+def _fit_propensity(
     features: Features, share: float, stacked: Floats, truth: Floats
 ) -> tuple[float, Floats, int]:
     """The pMSE, the probabilities of the released rows and the number of parameters."""
@@ -578,7 +578,7 @@ def _fitted(
     )
 
 
-def _stacked(features: Features) -> tuple[Floats, Floats]:
+def _stack_tables(features: Features) -> tuple[Floats, Floats]:
     """Both tables, one below the other, without constant columns; and which rows are released
     ones.
     """
@@ -590,7 +590,7 @@ def _stacked(features: Features) -> tuple[Floats, Floats]:
     return rows[:, rows.std(axis=0) > 0], truth
 
 
-def _exchanged(
+def _exchange_people(
     metric: Propensity,
     features: Features,
     people: Ints,
@@ -619,11 +619,11 @@ def _exchanged(
     return errors
 
 
-def _tested(metric: Propensity, features: Features, people: Ints | None) -> PropensityTest:
+def _test_propensity(metric: Propensity, features: Features, people: Ints | None) -> PropensityTest:
     all_records = len(features.after) + len(features.before)
     share = len(features.after) / max(1, all_records)
-    stacked, truth = _stacked(features)
-    pmse, scores, parameters = _fitted(features, share, stacked, truth)
+    stacked, truth = _stack_tables(features)
+    pmse, scores, parameters = _fit_propensity(features, share, stacked, truth)
     if not metric.permutations:
         return PropensityTest(
             pmse,
@@ -645,7 +645,7 @@ def _tested(metric: Propensity, features: Features, people: Ints | None) -> Prop
             null_deviation=spread,
             scores=scores,
         )
-    null = _exchanged(metric, features, people, share=share, stacked=stacked, truth=truth)
+    null = _exchange_people(metric, features, people, share=share, stacked=stacked, truth=truth)
     mean = float(null.mean())
     if len(null) > 1:
         spread = float(null.std(ddof=1))

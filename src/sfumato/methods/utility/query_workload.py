@@ -22,7 +22,7 @@ from sfumato.methods.utility.cell_averages import (
     Classes,
     classes_of,
     encoded_of,
-    normalised,
+    normalise,
     records_of,
     suppressed_of,
 )
@@ -307,7 +307,7 @@ class QueryWorkload(ColumnUtility):
         high = float(np.quantile(every, 0.9))
         return Measure(
             self.name,
-            normalised(raw, blind_error, pair)
+            normalise(raw, blind_error, pair)
             if blind_error > 0 or not len(pair.released)
             else min(1.0, raw),
             self.better,
@@ -391,7 +391,7 @@ class QueryWorkload(ColumnUtility):
         for q in batch:
             if q.released is not None:
                 released_parts.append((q.after, q.released.narrow[released.first]))
-        estimate = _weighed(released_parts, released.sizes)
+        estimate = _weigh_queries(released_parts, released.sizes)
         unseen = np.ones(amount)
         every = np.ones(amount)
         for question in batch:
@@ -483,7 +483,7 @@ def _added_by_bit(masks: Sequence[NDArray[np.uint64]], combinations: _Combinatio
     return counts
 
 
-def _weighed(parts: Sequence[tuple[Floats, NDArray[Any]]], weights: Ints) -> Floats:
+def _weigh_queries(parts: Sequence[tuple[Floats, NDArray[Any]]], weights: Ints) -> Floats:
     """Per query the sum over combinations of the product of its shares in every column, times the
     weight.
     """

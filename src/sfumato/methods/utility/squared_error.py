@@ -13,7 +13,7 @@ from pydantic import Field
 from sfumato.core.encoding import missing_in
 from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
-from sfumato.methods.utility.cell_averages import normalised, records_of, suppressed_of
+from sfumato.methods.utility.cell_averages import normalise, records_of, suppressed_of
 from sfumato.methods.utility.cells import Cells, cells_of
 from sfumato.methods.utility.columns import (
     EMPTY,
@@ -97,7 +97,7 @@ class SquaredError(ColumnUtility):
             largest = largest + top
         raw = total / len(names) / count
         largest_mean = largest / len(names)
-        value = normalised(raw, largest_mean / max(1, len(pair.original)), pair)
+        value = normalise(raw, largest_mean / max(1, len(pair.original)), pair)
         meaning = "mean squared distance of a cell from its original, over the range of its column"
         parts = partial(self._records, pair, names)
         return Measure(
@@ -219,7 +219,7 @@ class RecordSquaredError(OfNumbers):
             top = math.sqrt(top)
         return Measure(
             self.name,
-            normalised(raw, top, pair),
+            normalise(raw, top, pair),
             self.better,
             f"{'root of the ' * self.root}mean squared distance of a record from its original",
             raw=raw,
@@ -300,7 +300,7 @@ class SumOfSquares(OfNumbers):
         raw = within / total if total > 0 else 0.0
         return Measure(
             self.name,
-            normalised(raw, 1.0, pair),
+            normalise(raw, 1.0, pair),
             self.better,
             "share of the variation of the numbers that is lost",
             raw=raw,
@@ -365,7 +365,7 @@ class StandardisedError(OfNumbers):
         meaning = "mean absolute error of a number in units of √2 standard deviations"
         return Measure(
             self.name,
-            normalised(raw, top, pair),
+            normalise(raw, top, pair),
             self.better,
             meaning,
             raw=raw,

@@ -19,8 +19,8 @@ from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.randomness import Seed
 from sfumato.core.reading import ColumnLevel
 from sfumato.core.words import count_of, percent
-from sfumato.methods.formulas.binning import Binned, binned, table_after, table_before
-from sfumato.methods.utility.cell_averages import normalised
+from sfumato.methods.formulas.binning import BinnedColumn, bin_column, table_after, table_before
+from sfumato.methods.utility.cell_averages import normalise
 from sfumato.methods.utility.columns import AllColumns, data_of, require_sense, why_not
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class CountError(Utility):
         after = np.ones(len(pair.released))
         for column, condition in self.where.items():
             reading = pair.reading(column)
-            values, labels = _met(reading, condition)
+            values, labels = _shares_meeting(reading, condition)
             before *= values[reading.original]
             after *= labels[reading.released]
         true = float(before.sum())
@@ -99,7 +99,9 @@ class CountError(Utility):
         )
 
 
-def _met(reading: Reading, condition: Condition) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _shares_meeting(
+    reading: Reading, condition: Condition
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """How far each original value, and each released label, meets a condition: 0 to 1."""
     conditions = condition if isinstance(condition, list) else [condition]
     ends = _ends(reading, conditions)
@@ -194,7 +196,7 @@ class TableDistance(ColumnUtility):
         """Total variation of the table."""
         if not len(pair.released):
             return Measure(self.name, 1.0, self.better, "nothing was released", raw=1.0)
-        columns = [binned(pair, c, MOST_BINS, even=True) for c in self.columns]
+        columns = [bin_column(pair, c, MOST_BINS, even=True) for c in self.columns]
         # Half of the L1 distance: who leaves one cell enters another.
         value = _distance(columns) / 2
         return Measure(
@@ -206,7 +208,7 @@ class TableDistance(ColumnUtility):
         )
 
 
-def _distance(columns: list[Binned]) -> float:
+def _distance(columns: list[BinnedColumn]) -> float:
     """The L1 distance between the shares of the cells of a table, before and after."""
     records = len(columns[0].original), len(columns[0].released)
     shares_before = table_before(*columns) / records[0]
@@ -271,7 +273,7 @@ class MarginalError(ColumnUtility):
         if not len(pair.released):
             return Measure(self.name, 1.0, self.better, "nothing was released", raw=2.0)
         names = data_of(pair, self.columns)
-        coded = {name: _coded(pair, name) for name in names}
+        coded = {name: _code_column(pair, name) for name in names}
         tables = self._tables(list(names))
         error_pairs = [_errors([coded[name] for name in table_columns]) for table_columns in tables]
         errors = [error for error, _ in error_pairs]
@@ -292,7 +294,7 @@ class MarginalError(ColumnUtility):
         )
         return Measure(
             self.name,
-            normalised(raw, largest, pair),
+            normalise(raw, largest, pair),
             self.better,
             meaning,
             raw=raw,
@@ -314,10 +316,10 @@ class MarginalError(ColumnUtility):
         return list(tables_drawn)
 
 
-def _coded(pair: TablePair, name: str) -> Binned:
+def _code_column(pair: TablePair, name: str) -> BinnedColumn:
     """A column in bins; one that was not released says nothing."""
     if name in pair.released.columns:
-        return binned(pair, name, MOST_VALUES, even=True, single=True, blind=True)
+        return bin_column(pair, name, MOST_VALUES, even=True, single=True, blind=True)
     # A column that was not released is taken for one of nothing but suppressed cells.
     blank = pl.Series([TOP], dtype=pl.String).new_from_index(0, len(pair.released))
     beside = dataclasses.replace(
@@ -325,12 +327,12 @@ def _coded(pair: TablePair, name: str) -> Binned:
         released=pair.released.with_columns({name: blank}),
         levels={name: ColumnLevel(level=1, top=1)},
     )
-    column = binned(beside, name, MOST_VALUES, even=True, single=True, blind=True)
+    column = bin_column(beside, name, MOST_VALUES, even=True, single=True, blind=True)
     nothing = np.zeros(len(pair.released), dtype=np.uint8)
     return dataclasses.replace(column, released=nothing, spread=np.atleast_2d(column.blind))
 
 
-def _errors(columns: list[Binned]) -> tuple[float, float]:
+def _errors(columns: list[BinnedColumn]) -> tuple[float, float]:
     """The L1 distance between the shares of the cells of a table, before and after; and where every
     column says nothing.
 

@@ -181,7 +181,7 @@ def usage_of_release(
     )
 
 
-def permitted(path: Path, use: Usage, *, today: datetime.date | None = None) -> Coverage:
+def permits_use(path: Path, use: Usage, *, today: datetime.date | None = None) -> Coverage:
     """Whether a policy file permits a use, with the first reason where it does not."""
     policy, vocabulary = read_concept_text(read_text(path), path.name)
     if isinstance(policy, tuple):

@@ -375,7 +375,7 @@ def release_to_dpv(certificate: TreeView, record: TreeView | None = None) -> Tre
         "@type": "dpv:Process",
         "dpv:hasProcessing": [{"@id": "dpv:Anonymise"}, {"@id": "dpv:MakeAvailable"}],
         "dpv:hasPersonalData": data,
-        "dpv:hasTechnicalOrganisationalMeasure": [*measures, *_attained(certificate)],
+        "dpv:hasTechnicalOrganisationalMeasure": [*measures, *_attained_promises(certificate)],
         "sf:suppressedRecords": certificate.get("suppressed_records", 0),
     }
     if use.get("purpose"):
@@ -385,7 +385,7 @@ def release_to_dpv(certificate: TreeView, record: TreeView | None = None) -> Tre
     return node
 
 
-def _attained(certificate: TreeView) -> list[Tree]:
+def _attained_promises(certificate: TreeView) -> list[Tree]:
     """The promises of a certificate with what was attained; ``sf:has_k`` is what holds,
     ``sf:promised_k`` what was asked for.
     """
@@ -424,7 +424,7 @@ class LinkedData(Dialect):
         return PermittedUses(read_usages(document, findings))
 
 
-def _linked(tree: TreeView) -> bool:
+def _is_link(tree: TreeView) -> bool:
     return "@context" in tree or "@graph" in tree or "@type" in tree
 
 
@@ -441,7 +441,7 @@ class Dpv(LinkedData):
 
     def speaks(self, tree: TreeView) -> bool:
         """Linked data that does not name ODRL."""
-        return _linked(tree) and not _names_odrl(tree)
+        return _is_link(tree) and not _names_odrl(tree)
 
     def text(self, policy: Policy) -> str:
         """What :func:`policy_to_dpv` writes, as JSON."""
@@ -456,4 +456,4 @@ class Odrl(LinkedData):
 
     def speaks(self, tree: TreeView) -> bool:
         """Linked data that names ODRL."""
-        return _linked(tree) and _names_odrl(tree)
+        return _is_link(tree) and _names_odrl(tree)

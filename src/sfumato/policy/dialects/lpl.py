@@ -316,7 +316,7 @@ def _datum(node: Place) -> Datum | None:
         kind = "other"
     anonymization = None
     method = node.at("anonymizationMethod")
-    if method is not None and _filled(method):
+    if method is not None and _is_filled(method):
         anonymization = _anonymization(method)
     return Datum(
         name=node.name("datum"),
@@ -329,7 +329,7 @@ def _datum(node: Place) -> Datum | None:
     )
 
 
-def _filled(method: Place) -> bool:
+def _is_filled(method: Place) -> bool:
     """Editors write an empty method where none was chosen."""
     if not isinstance(method.value, dict):
         return bool(method.value)
@@ -499,7 +499,7 @@ def to_dialect_a(policy: Policy) -> Tree:
 
 def to_dialect_b(policy: Policy) -> Tree:
     """The tree of a policy with wrapped lists."""
-    wrapped: Tree = _wrapped(to_dialect_a(policy))
+    wrapped: Tree = _wrap_tree(to_dialect_a(policy))
     return wrapped
 
 
@@ -637,10 +637,10 @@ def _pairs(pairs: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
     return [{"key": key, "value": value} for key, value in pairs]
 
 
-def _wrapped(tree: Any) -> Any:
+def _wrap_tree(tree: Any) -> Any:
     """A tree of dialect A in the manner of B."""
     if isinstance(tree, list):
-        return [_wrapped(part) for part in tree]
+        return [_wrap_tree(part) for part in tree]
     if not isinstance(tree, dict):
         return tree
     wrapped: Tree = {}
@@ -655,9 +655,9 @@ def _wrapped(tree: Any) -> Any:
             wrapped[key] = _older_retention(value)
         elif key in list_names and isinstance(value, list):
             name, single = list_names[key]
-            wrapped[name] = {single: _wrapped(value)}
+            wrapped[name] = {single: _wrap_tree(value)}
         else:
-            wrapped[key] = _wrapped(value)
+            wrapped[key] = _wrap_tree(value)
     return wrapped
 
 

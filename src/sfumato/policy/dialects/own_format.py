@@ -63,13 +63,13 @@ def to_ours(policy: Policy) -> Tree:
     >>> to_ours(Policy("study"))
     {'sfumato_policy': 1, 'name': 'study'}
     """
-    return {MARK: VERSION, **plain(policy)}
+    return {MARK: VERSION, **plain_noun(policy)}
 
 
-def plain(noun: Any) -> Any:
+def plain_noun(noun: Any) -> Any:
     """A noun as plain data without its default values."""
     if isinstance(noun, tuple):
-        return [plain(part) for part in noun]
+        return [plain_noun(part) for part in noun]
     if isinstance(noun, datetime.date):
         return noun.isoformat()
     if isinstance(noun, StrEnum):
@@ -77,7 +77,7 @@ def plain(noun: Any) -> Any:
     if not dataclasses.is_dataclass(noun):
         return noun
     return {
-        field.name: plain(value)
+        field.name: plain_noun(value)
         for field in dataclasses.fields(noun)
         if (value := getattr(noun, field.name)) != _default(field)
     }

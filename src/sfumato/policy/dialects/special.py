@@ -51,7 +51,7 @@ AT_MOST = (
 
 
 @dataclasses.dataclass(frozen=True)
-class Named:
+class NamedClass:
     """A class of the vocabulary; ``Thing`` is all there is."""
 
     name: str
@@ -94,7 +94,7 @@ class Or:
     parts: tuple[Concept, ...]
 
 
-Concept = Named | Some | Between | And | Or
+Concept = NamedClass | Some | Between | And | Or
 
 
 @dataclasses.dataclass(frozen=True)
@@ -289,7 +289,7 @@ def _concept(reader: _Reader, depth: int) -> Concept:
     if word in "()=":
         reader.fail("a class or an expression is expected")
     if reader.at_end or reader.peek() != "(":
-        return Named(_short(word))
+        return NamedClass(_short(word))
     reader.expect("(")
     if word in ("ObjectIntersectionOf", "ObjectUnionOf"):
         parts = []
@@ -447,7 +447,7 @@ def read_concept(node: Place) -> Concept:
     """The concept at a place; what cannot be read leaves a finding and stands for everything."""
     value = node.value
     if isinstance(value, str) and value.strip():
-        return Named(value.strip())
+        return NamedClass(value.strip())
     if isinstance(value, list):
         return Or(tuple(read_concept(part) for part in _parts(node)))
     if not isinstance(value, Mapping) or not value:
@@ -509,7 +509,7 @@ def _is_number(value: object) -> bool:
 
 def to_json(concept: Concept) -> Any:
     """A concept as JSON data, the inverse of :func:`read_concept` up to the order of properties."""
-    if isinstance(concept, Named):
+    if isinstance(concept, NamedClass):
         return concept.name
     if isinstance(concept, And):
         return {"and": [to_json(part) for part in concept.parts]}
@@ -533,7 +533,7 @@ def to_functional(concept: Concept) -> str:
     """A concept in functional syntax, the inverse
     of :func:`sfumato.policy.dialects.special.parse_functional`.
     """
-    if isinstance(concept, Named):
+    if isinstance(concept, NamedClass):
         return concept.name
     if isinstance(concept, And | Or):
         word = "ObjectUnionOf"

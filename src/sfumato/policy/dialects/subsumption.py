@@ -20,7 +20,7 @@ from sfumato.errors import ParameterError
 from sfumato.policy.dialects.special import (
     Between,
     Concept,
-    Named,
+    NamedClass,
     Simple,
     Some,
     as_policy,
@@ -138,7 +138,7 @@ def decide(description: Concept, policy: Concept, vocabulary: Vocabulary) -> Cov
     right = list(simple_parts(as_policy(policy), vocabulary))
     if not right:
         return Coverage(False, "the policy allows nothing")
-    for part in _cut(parts, right):
+    for part in _cut_intervals(parts, right):
         reasons = [_missing(part, allowed, vocabulary, ()) for allowed in right]
         if all(reason is not None for reason in reasons):
             # of all alternatives, the one that covers most tells what to change
@@ -152,7 +152,7 @@ def subsumes(general: Concept, special: Concept, vocabulary: Vocabulary) -> bool
     right = list(simple_parts(general, vocabulary))
     return all(
         any(_missing(part, allowed, vocabulary, ()) is None for allowed in right)
-        for part in _cut(list(simple_parts(special, vocabulary)), right)
+        for part in _cut_intervals(list(simple_parts(special, vocabulary)), right)
     )
 
 
@@ -161,17 +161,17 @@ def simple_parts(concept: Concept, vocabulary: Vocabulary) -> Iterator[Simple]:
     left out.
     """
     for conjuncts in disjuncts(concept):
-        merged = _merged(conjuncts, vocabulary)
+        merged = _merge_conjuncts(conjuncts, vocabulary)
         if merged is not None:
             yield merged
 
 
-def _merged(conjuncts: Sequence[Concept], vocabulary: Vocabulary) -> Simple | None:
+def _merge_conjuncts(conjuncts: Sequence[Concept], vocabulary: Vocabulary) -> Simple | None:
     names: set[str] = set()
     inner: dict[str, list[Concept]] = {}
     intervals: dict[str, Between] = {}
     for part in conjuncts:
-        if isinstance(part, Named):
+        if isinstance(part, NamedClass):
             names.add(part.name)
         elif isinstance(part, Some):
             inner.setdefault(part.property, []).extend(disjuncts(part.concept)[0])
@@ -181,7 +181,7 @@ def _merged(conjuncts: Sequence[Concept], vocabulary: Vocabulary) -> Simple | No
                 return None
             intervals[part.property] = interval
     # properties are functional: what several conjuncts say of one value holds together
-    fillers = {name: _merged(parts, vocabulary) for name, parts in inner.items()}
+    fillers = {name: _merge_conjuncts(parts, vocabulary) for name, parts in inner.items()}
     # a part that nothing can be describes nothing, and adds nothing to a union
     if vocabulary.disjoint(names) or any(filler is None for filler in fillers.values()):
         return None
@@ -212,7 +212,7 @@ def _down(number: float) -> float:
     return float(math.floor(number))
 
 
-def _cut(parts: Sequence[Simple], right: Sequence[Simple]) -> Iterator[Simple]:
+def _cut_intervals(parts: Sequence[Simple], right: Sequence[Simple]) -> Iterator[Simple]:
     """The left parts with every interval replaced by points: one for each stretch that the right
     side tells apart.
     """
@@ -232,7 +232,9 @@ def _cut(parts: Sequence[Simple], right: Sequence[Simple]) -> Iterator[Simple]:
                 f"the intervals of the description form more than {MAX_PIECES} parts; simplify it"
             )
         for points in itertools.product(*choices):
-            yield _placed(part, dict(zip([path for path, _ in intervals], points, strict=True)), ())
+            yield _place_points(
+                part, dict(zip([path for path, _ in intervals], points, strict=True)), ()
+            )
 
 
 def _intervals(part: Simple, path: Path) -> Iterator[tuple[Path, Between]]:
@@ -271,10 +273,13 @@ def _amid(low: float, high: float, *, whole: bool) -> float | None:
     return middle if low < middle < high else None
 
 
-def _placed(part: Simple, points: dict[Path, float], path: Path) -> Simple:
+def _place_points(part: Simple, points: dict[Path, float], path: Path) -> Simple:
     return Simple(
         part.names,
-        {name: _placed(filler, points, (*path, name)) for name, filler in part.fillers.items()},
+        {
+            name: _place_points(filler, points, (*path, name))
+            for name, filler in part.fillers.items()
+        },
         {
             name: dataclasses.replace(interval, low=points[*path, name], high=points[*path, name])
             for name, interval in part.intervals.items()

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sfumato.core import environment
-from sfumato.policy.dialects.special import And, Between, Concept, Named, Or, Some, disjuncts
+from sfumato.policy.dialects.special import And, Between, Concept, NamedClass, Or, Some, disjuncts
 from sfumato.policy.dialects.subsumption import (
     THING_NAMES,
     Coverage,
@@ -166,7 +166,7 @@ class Graph:
         properties: dict[str, tuple[Any, ...]] = {}
         for key, value in tree.items():
             if not str(key).startswith("@") and key not in ("uid", "id", "type"):
-                values = [self._value(entry, f"{path}.{key}") for entry in _listed(value)]
+                values = [self._value(entry, f"{path}.{key}") for entry in _list_values(value)]
                 properties[self.short(str(key))] = tuple(values)
         listed = types if isinstance(types, list) else [types]
         kinds = tuple(self.short(t) for t in listed if isinstance(t, str))
@@ -185,7 +185,7 @@ class Graph:
         return value
 
 
-def _listed(value: Any) -> list[Any]:
+def _list_values(value: Any) -> list[Any]:
     """The values of a property, one or many."""
     if isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in ("@list", "@set"):
         value = next(iter(value.values()))
@@ -218,7 +218,7 @@ class TechnicalMeasure:
             Between(n, v, v, exact=True, whole=float(v).is_integer() and n in WHOLE)
             for n, v in self.parameters
         ]
-        return [Named(self.name), *values]
+        return [NamedClass(self.name), *values]
 
 
 WHOLE = ("has_k", "has_p")
@@ -258,10 +258,10 @@ class Usage:
         for measure in self.measures:
             data += measure.concepts()
         if self.data:
-            data.append(Or(tuple(Named(d.name) for d in self.data)))
+            data.append(Or(tuple(NamedClass(d.name) for d in self.data)))
         storage: list[Concept] = []
         if self.locations:
-            storage.append(Some("hasLocation", Or(tuple(Named(n) for n in self.locations))))
+            storage.append(Some("hasLocation", Or(tuple(NamedClass(n) for n in self.locations))))
         if self.days is not None:
             storage.append(Between("durationInDays", 0, self.days))
         named_parts = (
@@ -271,7 +271,9 @@ class Usage:
         )
         parts: list[Concept] = [Some("hasData", And(tuple(data)))] if data else []
         parts += [
-            Some(name, Or(tuple(Named(n) for n in names))) for name, names in named_parts if names
+            Some(name, Or(tuple(NamedClass(n) for n in names)))
+            for name, names in named_parts
+            if names
         ]
         return And((*parts, *([Some("hasStorage", And(tuple(storage)))] if storage else [])))
 
@@ -318,19 +320,20 @@ def _with_prefixes(usage: Usage) -> Usage:
     """
     return dataclasses.replace(
         usage,
-        purposes=tuple(prefixed(name) for name in usage.purposes),
-        recipients=tuple(prefixed(name) for name in usage.recipients),
+        purposes=tuple(prefix_name(name) for name in usage.purposes),
+        recipients=tuple(prefix_name(name) for name in usage.recipients),
         data=tuple(
-            dataclasses.replace(category, name=prefixed(category.name)) for category in usage.data
+            dataclasses.replace(category, name=prefix_name(category.name))
+            for category in usage.data
         ),
     )
 
 
-def prefixed(name: str) -> str:
+def prefix_name(name: str) -> str:
     """A name with a prefix; ours where it has none. ODRL has no names for purposes, recipients
     and data: these are plain.
 
-    >>> prefixed("press"), prefixed("odrl:press"), prefixed("dpv:Marketing")
+    >>> prefix_name("press"), prefix_name("odrl:press"), prefix_name("dpv:Marketing")
     ('sf:press', 'sf:press', 'dpv:Marketing')
     """
     plain = name.removeprefix("odrl:")
@@ -433,13 +436,13 @@ def _datum(category: Category, findings: Findings) -> Datum:
     # the group that our own export writes beside the category
     if category.group in Group.__members__:
         return Datum(name, Group(category.group), categories=(category.name,), anonymization=levels)
-    guessed = _guessed(category.name)
+    guessed = _guess_group(category.name)
     remark = f"{name} has no privacy group in this language; its category suggests {guessed}"
     findings.warning("group_guessed", "$", remark)
     return Datum(name, guessed, categories=(category.name,), anonymization=levels)
 
 
-def _guessed(category: str) -> Group:
+def _guess_group(category: str) -> Group:
     """What a category suggests; what suggests nothing may single people out."""
     vocabulary = built_in()
     if vocabulary.within([category], "pd:Identifying") or vocabulary.within(
@@ -546,7 +549,7 @@ def _usage(graph: Graph, policy: Node, rule: Node, *, permitted: bool) -> Usage 
                 f"{operand} is not supported; the prohibition holds without it",
             )
     # what narrows a permission must be understood; a prohibition may be taken wider
-    refined = _refined(graph, rule, "odrl:target", "odrl:action", "odrl:assignee")
+    refined = _find_refinement(graph, rule, "odrl:target", "odrl:action", "odrl:assignee")
     measures = _duties(graph, policy, rule) if permitted else ()
     if permitted and (refined or measures is None):
         problem = (
@@ -578,7 +581,7 @@ def _usage(graph: Graph, policy: Node, rule: Node, *, permitted: bool) -> Usage 
     )
 
 
-def _refined(graph: Graph, rule: Node, *properties: str) -> str:
+def _find_refinement(graph: Graph, rule: Node, *properties: str) -> str:
     """The first of some properties of a rule that a refinement narrows, or nothing."""
     for name in properties:
         for value in graph.values(rule, name):
@@ -658,7 +661,7 @@ def _duties(graph: Graph, policy: Node, rule: Node) -> tuple[TechnicalMeasure, .
             continue
         models = [_model(graph, constraint) for constraint in graph.values(duty, "odrl:constraint")]
         # a duty that cannot be read may ask for more than we would do
-        if _refined(graph, duty, "odrl:action", "odrl:target") or None in models:
+        if _find_refinement(graph, duty, "odrl:action", "odrl:target") or None in models:
             return None
         duties += [model for model in models if model is not None] or [
             TechnicalMeasure("dpv:Anonymisation")

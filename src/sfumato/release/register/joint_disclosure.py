@@ -15,8 +15,8 @@ from sfumato.core.words import count_of, inflect
 from sfumato.methods.formulas.joint_classes import (
     ABSENT,
     JointClasses,
+    count_followed,
     diversity,
-    followed,
     joint_classes,
     overlap_bounds,
     spent_by_group,
@@ -335,4 +335,4 @@ def _followed(
         return 0
     is_ours = np.zeros(len(class_matrix), dtype=bool)
     is_ours[own_rows[present]] = True
-    return followed(class_matrix, joint, among=is_ours)
+    return count_followed(class_matrix, joint, among=is_ours)

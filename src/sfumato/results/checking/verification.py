@@ -40,7 +40,7 @@ def released_files(certificate: Fields, shared: SharedFolder, original: Original
     return Claim("outputs listed", "holds", words)
 
 
-def unsigned(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
+def claim_unsigned(certificate: Fields, shared: SharedFolder, original: Original) -> Claim | None:
     """Whose folder it is cannot be known where nobody signed it."""
     # The log of the session, or a key, answers for it.
     if original.owner is not None or original.trusted_key is not None:
@@ -166,5 +166,5 @@ def together_in_words(log: OutputLog, unseen: tuple[tuple[int, ...], ...]) -> st
     )
 
 
-CHECKS = (released_files, unsigned, log_continued, decisions_logged, outputs_together)
+CHECKS = (released_files, claim_unsigned, log_continued, decisions_logged, outputs_together)
 """What a certificate about released outputs is held to, besides digest, signature and files."""

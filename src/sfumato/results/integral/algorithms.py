@@ -56,7 +56,7 @@ def on_grid(value: Fraction, grid: float | None) -> Fraction:
     return round(value / step) * step
 
 
-class Prepared(abc.ABC):
+class PreparedAlgorithm(abc.ABC):
     """An algorithm bound to a table: what a set of its records gives, in canonical form, and what
     that is worth.
     """
@@ -81,7 +81,7 @@ class Prepared(abc.ABC):
         """The result as it is published, as plain data."""
 
 
-class Computed(abc.ABC):
+class IntegralAlgorithm(abc.ABC):
     """Something that is computed from records. Frozen, validated, named."""
 
     name: ClassVar[str]
@@ -92,7 +92,7 @@ class Computed(abc.ABC):
         """The columns it reads."""
 
     @abc.abstractmethod
-    def on(self, dataset: Table) -> Prepared:
+    def on(self, dataset: Table) -> PreparedAlgorithm:
         """The algorithm bound to a table."""
 
 
@@ -109,7 +109,7 @@ def complete_numbers(dataset: Table, name: str) -> NDArray[np.float64]:
 
 
 @parameters
-class MeanOf(Computed):
+class MeanOf(IntegralAlgorithm):
     """The mean of a column of numbers, as a multiple of ``grid``.
 
     >>> MeanOf("cost", grid=100).columns
@@ -131,7 +131,7 @@ class MeanOf(Computed):
         return MeanRuns(complete_numbers(dataset, self.column), self.grid)
 
 
-class MeanRuns(Prepared):
+class MeanRuns(PreparedAlgorithm):
     """Means of records, in exact fractions: ``scaled[i] / scale + lowest`` is the value of record
     *i*, ``scaled`` whole and not negative.
     """
@@ -169,7 +169,7 @@ class MeanRuns(Prepared):
 
 
 @parameters
-class RegressionOf(Computed):
+class RegressionOf(IntegralAlgorithm):
     """The least-squares line of a column by others: intercept and coefficients, each a multiple of
     ``grid``.
 
@@ -204,7 +204,7 @@ class RegressionOf(Computed):
         )
 
 
-class RegressionRuns(Prepared):
+class RegressionRuns(PreparedAlgorithm):
     """Lines through records."""
 
     def __init__(
@@ -224,7 +224,7 @@ class RegressionRuns(Prepared):
         # where all sets are tried a result can be disproved, so equality must not depend on
         # rounding
         if exactly:
-            solved = _solved(
+            solved = _solve_exactly(
                 [[exact(v) for v in row] for row in design.tolist()],
                 [exact(v) for v in outcome.tolist()],
             )
@@ -249,7 +249,7 @@ class RegressionRuns(Prepared):
         return dict(zip(("intercept", *self.names), (float(value) for value in form), strict=True))
 
 
-def _solved(design: list[list[Fraction]], outcome: list[Fraction]) -> list[Fraction] | None:
+def _solve_exactly(design: list[list[Fraction]], outcome: list[Fraction]) -> list[Fraction] | None:
     """The solution of the normal equations in exact fractions; None where they have several."""
     width = len(design[0])
     rows = [
@@ -286,7 +286,7 @@ def classes_of(dataset: Table, name: str) -> tuple[NDArray[np.int64], tuple[str,
 
 
 @parameters
-class StumpOf(Computed):
+class StumpOf(IntegralAlgorithm):
     """One threshold of a column of numbers that tells two classes apart with the fewest errors, and
     the class below it.
 
@@ -320,7 +320,7 @@ class StumpOf(Computed):
         return StumpRuns(complete_numbers(dataset, self.by), codes, labels, self)
 
 
-class StumpRuns(Prepared):
+class StumpRuns(PreparedAlgorithm):
     """Stumps of records."""
 
     def __init__(
@@ -368,7 +368,7 @@ class StumpRuns(Prepared):
 
 
 @parameters
-class TreeOf(Computed):
+class TreeOf(IntegralAlgorithm):
     """A decision tree: splits in preorder, each a column and a threshold of the grid, and the
     majority class of every leaf; nothing else.
 
@@ -437,7 +437,7 @@ def _bins(dataset: Table, name: str, grid: float) -> tuple[NDArray[np.uint8], li
     return codes.astype(np.uint8), ends
 
 
-class TreeRuns(Prepared):
+class TreeRuns(PreparedAlgorithm):
     """Trees of records."""
 
     def __init__(
@@ -459,7 +459,7 @@ class TreeRuns(Prepared):
         # majority has an entry per leaf only, in the order of the nodes
         majority = iter(tree.majority(self.classes[rows], len(self.labels)).tolist())
         nodes = zip(tree.feature.tolist(), tree.cut.tolist(), strict=True)
-        return _pruned(
+        return _prune(
             tuple((-1, next(majority)) if feature < 0 else (feature, cut) for feature, cut in nodes)
         )
 
@@ -475,7 +475,7 @@ class TreeRuns(Prepared):
     def utility(self, form: tuple[tuple[int, int], ...]) -> float:
         """Share of all records that it classifies rightly."""
         predictions = np.empty(len(self.classes), dtype=np.int64)
-        _sent(form, 0, self.bins, np.arange(len(predictions)), predictions)
+        _send_down(form, 0, self.bins, np.arange(len(predictions)), predictions)
         return float((predictions == self.classes).mean())
 
     def told(self, form: tuple[tuple[int, int], ...]) -> str:
@@ -493,7 +493,7 @@ class TreeRuns(Prepared):
         return f"({self.ends[feature][cut]}: {left_words} else {right})", end
 
 
-def _pruned(form: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+def _prune(form: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
     """The same tree without splits whose two leaves say the same: they change no answer, and need
     not recur.
     """
@@ -514,7 +514,7 @@ def _pruned(form: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
     return below(0)[0]
 
 
-def _sent(
+def _send_down(
     form: tuple[tuple[int, int], ...],
     at: int,
     bins: NDArray[np.uint8],
@@ -527,5 +527,5 @@ def _sent(
         predictions[rows] = cut
         return at + 1
     below = bins[feature, rows] <= cut
-    behind = _sent(form, at + 1, bins, rows[below], predictions)
-    return _sent(form, behind, bins, rows[~below], predictions)
+    behind = _send_down(form, at + 1, bins, rows[below], predictions)
+    return _send_down(form, behind, bins, rows[~below], predictions)

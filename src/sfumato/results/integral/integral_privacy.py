@@ -20,14 +20,14 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed, canonical_order
 from sfumato.core.words import percent
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.results.integral.algorithms import MeanRuns, Prepared
+from sfumato.results.integral.algorithms import MeanRuns, PreparedAlgorithm
 from sfumato.results.integral.subset_sums import subset_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.table import Table
-    from sfumato.results.integral.algorithms import Computed
+    from sfumato.results.integral.algorithms import IntegralAlgorithm
 
 Status = Literal["proved", "not shown", "disproved"]
 
@@ -208,7 +208,7 @@ class IntegralKeywords(TypedDict, total=False):
 
 def integral_privacy(
     dataset: Table,
-    algorithm: Computed,
+    algorithm: IntegralAlgorithm,
     k: Annotated[
         int,
         CommandOption("different sets of records that must give the same result", ("-k", "--k")),
@@ -313,7 +313,7 @@ def _known_rows(dataset: Table, background: Iterable[int]) -> NDArray[np.int64]:
 
 def _require_sense(
     dataset: Table,
-    algorithm: Computed,
+    algorithm: IntegralAlgorithm,
     k: int,
     size: int,
     samples: int | None,
@@ -341,7 +341,7 @@ def _require_sense(
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Found:
+class _Outcome:
     """A result, how many generators are known, the largest number of them that hold one record, and
     how often it was drawn.
     """
@@ -353,7 +353,7 @@ class _Found:
 
 
 def _judge_result(
-    result: _Found, k: int, samples: int | None, total: int, runs: Prepared
+    result: _Outcome, k: int, samples: int | None, total: int, runs: PreparedAlgorithm
 ) -> Recurring:
     share = Fraction(result.most, result.generators)
     proved = result.generators >= k and share < 1
@@ -386,7 +386,7 @@ def lower_limit(hits: int, trials: int, confidence: float = CONFIDENCE) -> float
 
 def _by_sums(
     runs: MeanRuns, free: NDArray[np.int64], background_rows: NDArray[np.int64], free_count: int
-) -> list[_Found]:
+) -> list[_Outcome]:
     """All means at once, from the numbers of subsets with each sum."""
     values = [runs.scaled[row] for row in free.tolist()]
     base = sum(runs.scaled[row] for row in background_rows.tolist())
@@ -402,17 +402,17 @@ def _by_sums(
         # the record that is in most generators is the one that fewest leave out; records of the
         # same value are left out by equally many, so one per value is enough
         fewest = min(int(sums_without[totals].sum()) for sums_without in sums.without.values())
-        results_found.append(_Found(form, every, every - fewest))
+        results_found.append(_Outcome(form, every, every - fewest))
     return results_found
 
 
 def _by_listing(
-    runs: Prepared,
+    runs: PreparedAlgorithm,
     free: NDArray[np.int64],
     background_rows: NDArray[np.int64],
     free_count: int,
     progress: Progress,
-) -> tuple[list[_Found], int]:
+) -> tuple[list[_Outcome], int]:
     """Every set of records, one by one."""
     total = math.comb(len(free), free_count)
     if total > MOST_SETS:
@@ -423,34 +423,34 @@ def _by_listing(
     sets = np.array(
         list(itertools.combinations(free.tolist(), free_count)), dtype=np.int64
     ).reshape(total, free_count)
-    return _grouped(runs, sets, background_rows, progress, exactly=True)
+    return _group_by_result(runs, sets, background_rows, progress, exactly=True)
 
 
 def _by_samples(
-    runs: Prepared,
+    runs: PreparedAlgorithm,
     free: NDArray[np.int64],
     background_rows: NDArray[np.int64],
     free_count: int,
     samples: int,
     stream: np.random.Generator,
     progress: Progress,
-) -> tuple[list[_Found], int]:
+) -> tuple[list[_Outcome], int]:
     """Random sets of records, each as likely as any other."""
     sets = np.empty((samples, free_count), dtype=np.int64)
     for number in range(samples):
         # sorted: the same set drawn again has the same bytes, by which it is recognised
         sets[number] = np.sort(stream.choice(free, free_count, replace=False))
-    return _grouped(runs, sets, background_rows, progress, exactly=False)
+    return _group_by_result(runs, sets, background_rows, progress, exactly=False)
 
 
-def _grouped(
-    runs: Prepared,
+def _group_by_result(
+    runs: PreparedAlgorithm,
     sets: NDArray[np.int64],
     background_rows: NDArray[np.int64],
     progress: Progress,
     *,
     exactly: bool,
-) -> tuple[list[_Found], int]:
+) -> tuple[list[_Outcome], int]:
     """Sets by the result they give; sets that were drawn twice are one generator, and two hits."""
     if not exactly and not runs.recurs:
         raise ParameterError(
@@ -470,7 +470,7 @@ def _grouped(
     return [_common(form, sets, numbers) for form, numbers in groups.items()], none
 
 
-def _common(form: object, sets: NDArray[np.int64], numbers: Sequence[int]) -> _Found:
+def _common(form: object, sets: NDArray[np.int64], numbers: Sequence[int]) -> _Outcome:
     # digests instead of the sets themselves: a large sample would be held twice
     distinct = {
         hashlib.blake2b(sets[number].tobytes(), digest_size=16).digest(): number
@@ -478,4 +478,4 @@ def _common(form: object, sets: NDArray[np.int64], numbers: Sequence[int]) -> _F
     }
     # sets hold free records only: the background is in all of them and would make every share 1
     _, amounts = np.unique(sets[list(distinct.values())], return_counts=True)
-    return _Found(form, len(distinct), int(amounts.max(initial=0)), len(numbers))
+    return _Outcome(form, len(distinct), int(amounts.max(initial=0)), len(numbers))

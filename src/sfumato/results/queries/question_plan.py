@@ -76,7 +76,7 @@ class PlannedQuestion:
         return self._combined(values, cell)
 
     def _combined(self, values: NDArray[np.float64], cell: NDArray[np.int64]) -> Answer:
-        statistic, cells = _made(self.statistic), len(self.groups)
+        statistic, cells = _make_statistic(self.statistic), len(self.groups)
         totals: list[NDArray[np.float64]] = []
         tails = []
         for total, noise, noise_drawn in zip(
@@ -106,7 +106,7 @@ class PlannedQuestion:
         )
 
 
-def planned(
+def plan_question(
     question: Question, declared: Declared, relation: Relation, loss: PrivacyLoss
 ) -> PlannedQuestion:
     """Everything about an answer that does not need the data; whatever is refused is refused
@@ -170,7 +170,7 @@ def scan(
     return values, np.where(counts, cell, cells)
 
 
-def _made(statistic: Statistic | None) -> Statistic:
+def _make_statistic(statistic: Statistic | None) -> Statistic:
     if statistic is None:
         raise InternalError("a quantile is selected, not summed")
     return statistic

@@ -20,7 +20,7 @@ from sfumato.core.table import Table
 from sfumato.errors import OutputError, ParameterError, SchemaError
 from sfumato.results.queries.quantiles import DEFAULT_GRID, exact_level, grid
 from sfumato.results.queries.question import Answer, Condition, GroupAxis, Question, condition
-from sfumato.results.queries.question_plan import PlannedQuestion, planned
+from sfumato.results.queries.question_plan import PlannedQuestion, plan_question
 
 if TYPE_CHECKING:
     from sfumato.results.queries.planner import Choice
@@ -308,7 +308,9 @@ class Session:
         # planned before the ledger is held: what is refused costs nothing. The key stands for the
         # question, so one that is asked twice in a statement is paid for once.
         plans = {
-            q.key(declared_columns, relation, loss): planned(q, declared_columns, relation, loss)
+            q.key(declared_columns, relation, loss): plan_question(
+                q, declared_columns, relation, loss
+            )
             for q, loss in questions_asked
         }
         with self.ledger.hold() as book:

@@ -103,7 +103,7 @@ def questions(
     return parsed_questions
 
 
-def _quoted(dataset: str) -> str:
+def _quote(dataset: str) -> str:
     """The name of the table as SQL wants it."""
     if dataset.isidentifier():
         return dataset
@@ -115,7 +115,7 @@ def _select(statement: str, dataset: str) -> Any:
     if len(statement) > LONGEST:
         raise ParameterError(f"a statement may have at most {LONGEST:,} characters; shorten it")
     try:
-        with _unlogged():
+        with _without_logging():
             parsed = [tree for tree in sqlglot.parse(statement) if tree is not None]
     except sqlglot.errors.SqlglotError as error:
         position = (getattr(error, "errors", None) or [{}])[0]
@@ -124,7 +124,7 @@ def _select(statement: str, dataset: str) -> Any:
         else:
             where = ""
         raise ParameterError(
-            f"the SQL cannot be read{where}; the table is called {_quoted(dataset)}"
+            f"the SQL cannot be read{where}; the table is called {_quote(dataset)}"
         ) from None
     except RecursionError:
         raise ParameterError("the SQL is nested too deeply") from None
@@ -138,7 +138,7 @@ def _select(statement: str, dataset: str) -> Any:
 
 
 @contextlib.contextmanager
-def _unlogged() -> Iterator[None]:
+def _without_logging() -> Iterator[None]:
     """Keep the parser from logging the statement: what it cannot read is refused here, in words of
     our own.
     """
@@ -169,20 +169,20 @@ def _require_clauses(select: Any) -> None:
 def _require_table(select: Any, dataset: str) -> None:
     source = select.args.get("from_")
     if source is None:
-        raise _outside("a SELECT without FROM", f"write FROM {_quoted(dataset)}")
+        raise _outside("a SELECT without FROM", f"write FROM {_quote(dataset)}")
     table = source.this
     if type(table).__name__ != "Table":
-        raise _outside("a subquery in FROM", f"write FROM {_quoted(dataset)}")
+        raise _outside("a subquery in FROM", f"write FROM {_quote(dataset)}")
     extra = [part for part, value in table.args.items() if value and part not in ("this", "alias")]
     if extra or type(table.this).__name__ != "Identifier":
         raise _outside(
             f"{extra[0].upper() if extra else 'a function'} in FROM",
-            f"write FROM {_quoted(dataset)}",
+            f"write FROM {_quote(dataset)}",
         )
     if table.name.lower() != dataset.lower():
         raise ParameterError(
             f"there is no table {table.name!r}.{did_you_mean(table.name, [dataset])} Write FROM"
-            f" {_quoted(dataset)}"
+            f" {_quote(dataset)}"
         )
 
 
@@ -301,9 +301,9 @@ def _conditions(tree: Any, declared: Declared) -> Iterator[Condition]:
         yield condition(column, ">=", _value(tree.args["low"], "BETWEEN"), declared)
         yield condition(column, "<=", _value(tree.args["high"], "BETWEEN"), declared)
     elif kind == "In":
-        yield _listed(tree, "in", declared)
+        yield _in_list(tree, "in", declared)
     elif kind == "Not" and type(tree.this).__name__ == "In":
-        yield _listed(tree.this, "not in", declared)
+        yield _in_list(tree.this, "not in", declared)
     else:
         raise _outside(
             f"{tree.sql()!r} in WHERE", "supported are comparisons, BETWEEN, [NOT] IN and AND"
@@ -317,7 +317,7 @@ def _comparison(tree: Any, operator: str, declared: Declared) -> Condition:
     return condition(_column(left_side, "WHERE"), operator, _value(right_side, "WHERE"), declared)
 
 
-def _listed(tree: Any, operator: str, declared: Declared) -> Condition:
+def _in_list(tree: Any, operator: str, declared: Declared) -> Condition:
     if tree.args.get("query") or not tree.expressions:
         raise _outside("a subquery in IN", "list the values")
     values = [_value(expression, "IN") for expression in tree.expressions]

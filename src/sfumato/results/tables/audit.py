@@ -43,7 +43,7 @@ class Move:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Exposed:
+class ExposedCell:
     """A cell that can be narrowed down too far; ``owner`` is the respondent who can, −1 for
     everybody.
     """
@@ -69,7 +69,7 @@ class TableAudit:
     hidden: Codes
     low: Floats
     high: Floats
-    exposed: tuple[Exposed, ...]
+    exposed: tuple[ExposedCell, ...]
     components: int
     programs: int
     seconds: float
@@ -300,7 +300,7 @@ def audit(
     proofs = proofs_of(problem, hidden, moves or {})
     low, high = proofs.widest(problem)
     known_moves, blind = proofs.by_cell(), proofs.for_all(problem)
-    exposed: list[Exposed] = []
+    exposed: list[ExposedCell] = []
     programs, tight = 0, exact
     for cells in groups:
         if not exact and blind[cells[problem.primary[cells]]].all():
@@ -315,7 +315,7 @@ def audit(
     listed = np.flatnonzero(hidden)
     # a sensitive cell that is published has an interval of no width
     bare = [
-        Exposed(int(p), NOBODY, *[float(problem.value[p])] * 2)
+        ExposedCell(int(p), NOBODY, *[float(problem.value[p])] * 2)
         for p in problem.primaries
         if not hidden[p]
     ]
@@ -450,7 +450,7 @@ def proofs_of(problem: Problem, hidden: Mask, moves: Mapping[int, Iterable[Move]
 
 def _everybody(
     problem: Problem, intruder: TableIntruder, cells: Codes, *, exact: bool
-) -> list[Exposed]:
+) -> list[ExposedCell]:
     exposed = []
     for at, cell in enumerate(cells):
         primary = bool(problem.primary[cell])
@@ -478,7 +478,7 @@ def _everybody(
                 intruder.extreme(at, -1)
         low, high = float(intruder.low[at]), float(intruder.high[at])
         if primary and not _wide(problem, cell, low, high):
-            exposed.append(Exposed(int(cell), NOBODY, low, high))
+            exposed.append(ExposedCell(int(cell), NOBODY, low, high))
     return exposed
 
 
@@ -520,7 +520,7 @@ def _singles(
     cells: Codes,
     moves: Mapping[int, list[Move]],
     blind: Mask,
-) -> list[Exposed]:
+) -> list[ExposedCell]:
     """The same for every respondent who is alone in some of the cells; proofs that leave the own
     cells alone hold for them too.
     """
@@ -546,7 +546,7 @@ def _singles(
                 intruder.extreme(int(at), 1, known_cells),
             )
             if not _wide(problem, cell, low, high, owner):
-                exposed.append(Exposed(cell, int(owner), low, high))
+                exposed.append(ExposedCell(cell, int(owner), low, high))
     return exposed
 
 

@@ -258,7 +258,7 @@ def cells_of(
             amount[fresh],
         )
         if alone:
-            _ranked(
+            _rank_contributions(
                 cells,
                 cell_numbers,
                 cell_respondents,
@@ -291,7 +291,7 @@ def decimals(amount: Floats) -> int | None:
     )
 
 
-def _ranked(
+def _rank_contributions(
     cells: TableCells,
     cell_numbers: Codes,
     respondents: Codes,
@@ -353,7 +353,7 @@ def _fill(
     silent, of_silent = cell[~has_value], respondent[~has_value]
     cell, respondent, total = cell[has_value], respondent[has_value], total[has_value]
     order = np.argsort(-np.abs(total), kind="stable")
-    _ranked(cells, cell[order], respondent[order], total[order])
+    _rank_contributions(cells, cell[order], respondent[order], total[order])
     if missing_counts:
         np.add.at(cells.n, silent, 1)
         alone = cells.n[silent] == 1  # who said nothing, and is alone, knows that the cell is empty

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import Unsatisfiable
-from sfumato.results.tables.audit import MOST_NODES, Exposed, TableAudit, TableIntruder
+from sfumato.results.tables.audit import MOST_NODES, ExposedCell, TableAudit, TableIntruder
 from sfumato.results.tables.problem import NOBODY
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ numbers are.
 NEARLY = 1e-6
 
 
-def rounded(problem: Problem, base: float, *, reach: int = 1, nodes: int = 20_000) -> Floats:
+def round_cells(problem: Problem, base: float, *, reach: int = 1, nodes: int = 20_000) -> Floats:
     r"""Controlled rounding: every cell a multiple of ``base``, all sums as they must be, as near to
     the truth as possible.
 
@@ -159,7 +159,7 @@ def _unit(problem: Problem, decimal_places: int | None) -> tuple[float, bool]:
     return max(largest / SHARES, np.finfo(float).tiny), False
 
 
-def adjusted(
+def adjust_cells(
     problem: Problem,
     *,
     threshold: int | None = None,
@@ -263,7 +263,7 @@ def audit_adjusted(problem: Problem, published: Floats, threshold: int | None = 
     uneven = joint is None or float(np.abs(problem.matrix @ joint).max(initial=0.0)) > 10 * near
     # where sums do not fit nothing is proved: all sensitive cells count as exposed
     exposed = [
-        Exposed(int(cell), NOBODY, float(published[cell]), float(published[cell]))
+        ExposedCell(int(cell), NOBODY, float(published[cell]), float(published[cell]))
         for cell in (cells if uneven else cells[~far])
     ]
     return TableAudit(
@@ -338,7 +338,7 @@ def audit_rounded(problem: Problem, low: Floats, high: Floats, threshold: int | 
             # possible
             safe = low_bound <= problem.slack or high_bound >= threshold - problem.slack
         if not safe:
-            exposed.append(Exposed(cell, NOBODY, low_bound, high_bound))
+            exposed.append(ExposedCell(cell, NOBODY, low_bound, high_bound))
     cells = problem.primaries
     seconds = time.perf_counter() - started
     return TableAudit(

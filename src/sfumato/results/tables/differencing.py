@@ -39,10 +39,10 @@ def few_between(
     """
     # sets of atoms by their bytes: the same set follows from many pairs of cells
     small_sets: dict[bytes, Codes] = {}
-    for small_set in _nested(incidences, rows):
+    for small_set in _nested_cells(incidences, rows):
         small_sets.setdefault(small_set.tobytes(), small_set)
     if sum(small_set.shape[0] for small_set in incidences) * len(rows) <= MOST_WORK:
-        for small_set in _combined(
+        for small_set in _combined_cells(
             [small_set.toarray() > 0 for small_set in incidences], rows, published_cells
         ):
             small_sets.setdefault(small_set.tobytes(), small_set)
@@ -85,7 +85,7 @@ def _of_one(
     return is_whole
 
 
-def _nested(incidences: Sequence[Any], rows: Codes) -> Iterator[Codes]:
+def _nested_cells(incidences: Sequence[Any], rows: Codes) -> Iterator[Codes]:
     """Pairs of a new cell and an earlier one of which one holds the other by what they are about,
     and a few records more: the atoms between.
     """
@@ -113,7 +113,7 @@ def _nested(incidences: Sequence[Any], rows: Codes) -> Iterator[Codes]:
                     yield np.setdiff1d(wide, thin).astype(np.int64)
 
 
-def _combined(
+def _combined_cells(
     incidences: Sequence[Mask],
     rows: Codes,
     published_cells: Sequence[Mask],

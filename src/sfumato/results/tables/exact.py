@@ -106,7 +106,7 @@ def suppress_exactly(
     while rounds_done < rounds:
         whole = len(attacks) * problem.size <= columns
         if whole:
-            suppression = _whole(problem, attacks, nodes)
+            suppression = _solve_whole(problem, attacks, nodes)
         else:
             suppression = _by_cuts(problem, attacks, cuts, rounds - rounds_done, nodes)
         if suppression is None:
@@ -116,7 +116,7 @@ def suppress_exactly(
         if table_audit.holds:
             return dataclasses.replace(suppression, rounds=rounds_done)
         new_attacks = [
-            attack for attack in _succeeded(table_audit, problem) if attack not in attacks
+            attack for attack in _successful_attacks(table_audit, problem) if attack not in attacks
         ]
         # the audit fails and knows no new attack: more rounds would give the same again
         if not new_attacks:
@@ -126,7 +126,7 @@ def suppress_exactly(
     return None
 
 
-def _succeeded(table_audit: TableAudit, problem: Problem) -> list[TableAttack]:
+def _successful_attacks(table_audit: TableAudit, problem: Problem) -> list[TableAttack]:
     return _matter(
         problem,
         [
@@ -137,7 +137,7 @@ def _succeeded(table_audit: TableAudit, problem: Problem) -> list[TableAttack]:
     )
 
 
-def _reached(
+def _find_cuts(
     problem: Problem, hidden: Mask, attacks: Sequence[TableAttack]
 ) -> tuple[list[Floats], set[int]]:
     """The cuts of the attacks that succeed when these cells are suppressed, and the cells that they
@@ -152,7 +152,7 @@ def _reached(
         if far < need - problem.slack:
             lost.add(attack.cell)
             if prices is not None:
-                cuts.append(_cut(problem, [(attack, prices)], need))
+                cuts.append(_benders_cut(problem, [(attack, prices)], need))
     for attack, (far, prices) in pushes.items():
         wide, back = problem.wide(attack.cell), dataclasses.replace(attack, sign=-attack.sign)
         # each pair of directions once, from the one upwards
@@ -162,13 +162,13 @@ def _reached(
         if far + far_back < wide - problem.slack:
             lost.add(attack.cell)
             if prices is not None and prices_back is not None:
-                cuts.append(_cut(problem, [(attack, prices), (back, prices_back)], wide))
+                cuts.append(_benders_cut(problem, [(attack, prices), (back, prices_back)], wide))
     return cuts, lost
 
 
 def _require_possible(problem: Problem, attacks: list[TableAttack]) -> None:
     """Raise where not even suppressing all that may be suppressed protects a cell."""
-    _, lost = _reached(problem, problem.free | problem.unknown, attacks)
+    _, lost = _find_cuts(problem, problem.free | problem.unknown, attacks)
     if lost:
         raise impossible(len(lost), len(problem.primaries))
 
@@ -257,7 +257,9 @@ def _push_at_large(
     return float(attack.sign * solution.x[attack.cell]), prices
 
 
-def _cut(problem: Problem, pushes: Sequence[tuple[TableAttack, Floats]], need: float) -> Floats:
+def _benders_cut(
+    problem: Problem, pushes: Sequence[tuple[TableAttack, Floats]], need: float
+) -> Floats:
     """What every cell must give for a cell to get as far as it must, in one direction or in
     both together: coefficients of y, with 1 as the right side.
     """
@@ -321,14 +323,14 @@ def _by_cuts(
         if solution.x is None:
             return None
         hidden = solution.x > 0.5
-        new, _ = _reached(problem, hidden, attacks)
+        new, _ = _find_cuts(problem, hidden, attacks)
         if not new:
             return _build_suppression(problem, hidden, solution.mip_dual_bound, number, len(cuts))
         cuts += new
     return None
 
 
-def _whole(problem: Problem, attacks: list[TableAttack], nodes: int) -> Suppression | None:
+def _solve_whole(problem: Problem, attacks: list[TableAttack], nodes: int) -> Suppression | None:
     """One program that holds a table for every attack."""
     from scipy import sparse
     from scipy.optimize import Bounds, LinearConstraint, milp

@@ -32,7 +32,7 @@ Parts = dict[int, list[int]]
 """Every node that is a sum → what it is the sum of."""
 
 
-class Need(NamedTuple):
+class RequiredWidth(NamedTuple):
     """How far a cell must be able to go up and down."""
 
     up: float
@@ -79,7 +79,7 @@ class Boxes:
         ]
         self.siblings: dict[tuple[int, int], list[tuple[list[int], list[int]]]] = {}
 
-    def find(self, cell: int, need: Need, hidden: Mask, usable: Mask) -> Move | None:
+    def find(self, cell: int, need: RequiredWidth, hidden: Mask, usable: Mask) -> Move | None:
         """The cheapest box that protects a cell, of a few and then of many."""
         for limits in (FEW, MANY):
             move = self._best(cell, need, hidden, usable, limits.get(len(self.shape), 3))
@@ -87,7 +87,7 @@ class Boxes:
                 return move
         return None
 
-    def again(self, cell: int, need: Need, hidden: Mask, blind: Mask) -> Move | None:
+    def again(self, cell: int, need: RequiredWidth, hidden: Mask, blind: Mask) -> Move | None:
         """A box among what is suppressed anyway."""
         return self._best(cell, need, hidden, hidden & blind, FEW.get(len(self.shape), 3))
 
@@ -163,7 +163,7 @@ class Boxes:
     def _best(
         self,
         cell: int,
-        need: Need,
+        need: RequiredWidth,
         hidden: Mask,
         usable: Mask,
         limit: int,
@@ -216,7 +216,7 @@ class Boxes:
 
     def _cheapest(
         self,
-        need: Need,
+        need: RequiredWidth,
         cells: Codes,
         sign: Floats,
         hidden: Mask,
@@ -271,18 +271,18 @@ class Boxes:
             wide: list[tuple[float, Along]] = []
             for climbed, partners in self._partners(axis, node):
                 plus = [node, *path, *climbed]
-                cheap += _priced(
+                cheap += _price_moves(
                     self.parts[axis],
                     cost,
                     plus,
                     sorted(partners, key=cost.__getitem__)[:limit_per_partner],
                 )
-                wide += _priced(
+                wide += _price_moves(
                     self.parts[axis], width, plus, sorted(partners, key=width.__getitem__)[:2]
                 )
             # the other way to keep sums: nothing is taken away, and all above changes too, up to
             # the total
-            plus = [node, *path, *_climbed(dimension, node)]
+            plus = [node, *path, *_nodes_above(dimension, node)]
             if not ways_kept:
                 up = [
                     (sum(cost[node_of_plus] for node_of_plus in plus), Along(plus, [1] * len(plus)))
@@ -349,7 +349,7 @@ def _price(priced_way: tuple[float, Along]) -> float:
     return priced_way[0]
 
 
-def _priced(
+def _price_moves(
     parts: Parts, cost: list[float], plus: list[int], partners: list[int]
 ) -> list[tuple[float, Along]]:
     """Moves that take from each of some partners what they give to a node."""
@@ -364,7 +364,7 @@ def _priced(
     return priced_ways
 
 
-def _climbed(dimension: Dimension, node: int) -> list[int]:
+def _nodes_above(dimension: Dimension, node: int) -> list[int]:
     """Everything above a node."""
     above = []
     while (node := int(dimension.above[node])) >= 0:

@@ -16,7 +16,7 @@ import numpy as np
 from sfumato.core.progress import Progress, silent
 from sfumato.results.tables.audit import Move, audit, knowing
 from sfumato.results.tables.exact import Suppression, TableAttack, impossible, not_found, push
-from sfumato.results.tables.exchange_moves import Need
+from sfumato.results.tables.exchange_moves import RequiredWidth
 from sfumato.results.tables.problem import NOBODY
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class BoxSearch:
         usable = self.problem.movable(self.may, owner)
         return any(self._protect(cell, owner, need, usable) for need in self._needs(cell, owner))
 
-    def _protect(self, cell: int, owner: int, need: Need, usable: Mask) -> bool:
+    def _protect(self, cell: int, owner: int, need: RequiredWidth, usable: Mask) -> bool:
         unknown = self._unknown_to_all(cell, usable)
         # a proof from cells that no single respondent knows holds for all of them at once, so it is
         # tried first
@@ -157,7 +157,7 @@ class BoxSearch:
                 return False
         return True  # the audit has the last word
 
-    def _by_programs(self, cell: int, need: Need, usable: Mask) -> bool:
+    def _by_programs(self, cell: int, need: RequiredWidth, usable: Mask) -> bool:
         """Look for the cheapest change of the table, among cells near by and then in all of it."""
         problem, boxes = self.problem, self.boxes
         directions = [
@@ -192,23 +192,23 @@ class BoxSearch:
         )
         return all(surplus >= -self.problem.slack for surplus in far)
 
-    def _needs(self, cell: int, owner: int) -> Iterator[Need]:
+    def _needs(self, cell: int, owner: int) -> Iterator[RequiredWidth]:
         """How far a cell must go; where its interval must be wide first more upwards, then more
         downwards, then as far up as it can and the rest downwards.
         """
         problem = self.problem
         up, down = problem.need(cell, 1, owner), problem.need(cell, -1, owner)
         wide = problem.wide(cell)
-        yield Need(max(up, wide - down), down)
+        yield RequiredWidth(max(up, wide - down), down)
         if wide <= up + down + problem.slack:
             return
         # what is asked for besides went upwards first; now it goes downwards
-        yield Need(up, wide - up)
+        yield RequiredWidth(up, wide - up)
         reach = push(problem, self.may, TableAttack(cell, 1, owner))[0]
         if problem.whole:
             reach = float(np.floor(reach + 1e-6))
         if up <= reach < wide - down:
-            yield Need(reach, wide - reach)
+            yield RequiredWidth(reach, wide - reach)
 
     def _unknown_to_all(self, cell: int, usable: Mask) -> Mask | None:
         """Of the cells that may be used those that no single respondent knows, but for the cell's
@@ -222,7 +222,7 @@ class BoxSearch:
             unknown |= usable & (self.problem.knower == owner)
         return unknown
 
-    def _by_boxes(self, cell: int, need: Need, among: Mask) -> list[Move] | None:
+    def _by_boxes(self, cell: int, need: RequiredWidth, among: Mask) -> list[Move] | None:
         """One box, or several put together for each direction."""
         boxes = self.boxes
         if boxes is None:
@@ -294,7 +294,7 @@ class BoxSearch:
                 for user_cell in another.cells.tolist():
                     users.setdefault(user_cell, set()).add(resting_cell)
 
-    def _upwards(self, cell: int) -> Need:
+    def _upwards(self, cell: int) -> RequiredWidth:
         """How far a cell must go when what is asked for besides goes upwards."""
         return next(self._needs(cell, NOBODY))
 

@@ -118,7 +118,7 @@ def with_joint_table(
             cell_numbers, holds = held_by(table, columns)
         else:
             cell_numbers, holds = values.get(columns, nothing)
-        joint = _extended(joint, table, columns, part, cell_numbers, holds)
+        joint = _extend_joint(joint, table, columns, part, cell_numbers, holds)
     if left_out:
         joint = dataclasses.replace(joint, scope="each table by itself", left_out=left_out)
     return joint
@@ -264,7 +264,7 @@ def _margin(table: MagnitudeTable, columns: tuple[int, ...], group: frozenset[in
     return picked.transpose(order)
 
 
-def _extended(
+def _extend_joint(
     joint: JointTable,
     table: MagnitudeTable,
     columns: tuple[int, ...],
@@ -301,7 +301,7 @@ def _extended(
         float(np.abs(before.upper).max()),
         float(np.abs(value).max(initial=0.0)),
     )
-    problem = _appended(
+    problem = _append_unknowns(
         before,
         sparse.vstack(rows, format="csr"),
         value,
@@ -313,7 +313,9 @@ def _extended(
     )
 
 
-def _appended(before: Problem, matrix: object, value: Floats, low: float, high: float) -> Problem:
+def _append_unknowns(
+    before: Problem, matrix: object, value: Floats, low: float, high: float
+) -> Problem:
     """A problem with more unknowns that nobody publishes."""
     count = len(value)
 

@@ -23,12 +23,12 @@ from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError, Unsatis
 from sfumato.results.tables.audit import TableAudit
 from sfumato.results.tables.cells import decimals, escape_name
 from sfumato.results.tables.changed_cells import (
-    adjusted,
+    adjust_cells,
     audit_adjusted,
     audit_rounded,
     moved_further,
     random_rounded,
-    rounded,
+    round_cells,
     told_small,
 )
 from sfumato.results.tables.exact import (
@@ -337,7 +337,7 @@ def protect(
     rounds = values.pop("rounds")
     _require_sense(values)
     try:
-        return _protected(sensitive_table, method, values, rounds, seed, progress)
+        return _protect_table(sensitive_table, method, values, rounds, seed, progress)
     except Unsatisfiable as error:
         # only now, since it protects every table of fewer columns
         alternative = nearest(sensitive_table, values)
@@ -374,7 +374,7 @@ def nearest(sensitive_table: SensitiveTable, options: Document) -> Document | No
             # cells that were computed for all columns are not those of fewer
             smaller = dataclasses.replace(table, places=(axes,), known={})
             try:
-                protected_table = _protected(
+                protected_table = _protect_table(
                     dataclasses.replace(sensitive_table, table=smaller),
                     "heuristic",
                     options,
@@ -396,7 +396,7 @@ def nearest(sensitive_table: SensitiveTable, options: Document) -> Document | No
     return {"by": ["the total alone"], "cells": 1, "published": 1}
 
 
-def _protected(
+def _protect_table(
     sensitive_table: SensitiveTable,
     method: str,
     options: Document,
@@ -417,7 +417,7 @@ def _protected(
             raise ParameterError(
                 f"slide and prior belong to suppression, not to {method}; leave them out"
             )
-        return _changed(sensitive_table, method, joint, options, Seed.of(seed))
+        return _change_cells(sensitive_table, method, joint, options, Seed.of(seed))
     method_used = method
     if method == "auto":
         if len(sensitive_table) * joint.problem.size <= EXACTLY:
@@ -429,7 +429,7 @@ def _protected(
         effort = {"rounds": rounds}
     else:
         effort = {"rounds": min(rounds, FEW_ROUNDS), "nodes": FEW_NODES}
-    suppression, moves, method_used = _suppressed(
+    suppression, moves, method_used = _suppress_cells(
         sensitive_table, method_used, joint, effort, progress
     )
     without_total = sensitive_table.problem(**problem_options, total_known=False)
@@ -447,7 +447,7 @@ def _protected(
     if settled and suppression.hidden[int(np.argmax(problem.value))]:
         problem = without_total
         joint = with_joint_table(sensitive_table.table, problem, joint.values)
-    suppression, table_audit = _audited(joint, suppression, moves, settled=settled)
+    suppression, table_audit = _audit_suppression(joint, suppression, moves, settled=settled)
     if table_audit.scope == "each table by itself":
         # the least of the parts is not proved the least of all
         suppression = dataclasses.replace(suppression, bound=None)
@@ -545,7 +545,7 @@ def _already_told(beside: Beside, error: Unsatisfiable) -> Unsatisfiable:
     )
 
 
-def _audited(
+def _audit_suppression(
     joint: JointTable, suppression: Suppression, moves: dict[int, list[Move]], *, settled: bool
 ) -> tuple[Suppression, TableAudit]:
     """The audit, after cells that it finds to be told anyway, and that may be, were published; a
@@ -587,7 +587,7 @@ def _require_something(published: Floats, problem: Problem) -> None:
         )
 
 
-def _suppressed(
+def _suppress_cells(
     sensitive_table: SensitiveTable,
     method: str,
     joint: JointTable,
@@ -633,7 +633,7 @@ def say_if_long(problem: Problem, task: str) -> None:
         )
 
 
-def _changed(
+def _change_cells(
     sensitive_table: SensitiveTable,
     method: str,
     joint: JointTable,
@@ -648,15 +648,14 @@ def _changed(
         raise ParameterError(f"{method} is for counts; protect sums by suppression or cta")
     if method != "cta":
         _refuse_small_base(sensitive_table, method, problem, options)
+    # a table rounded cell by cell may not add up
+    additive = method != "perturb"
     if method == "rounding":
-        published, additive = rounded(problem, base, reach=options["reach"]), True
+        published = round_cells(problem, base, reach=options["reach"])
     elif method == "perturb":
-        published, additive = (
-            random_rounded(problem.value, base, seed, names_of(sensitive_table)),
-            False,
-        )
+        published = random_rounded(problem.value, base, seed, names_of(sensitive_table))
     else:
-        published, additive = _adjusted(sensitive_table, joint.problem, seed)[: joint.size], True
+        published = _adjust_cells(sensitive_table, joint.problem, seed)[: joint.size]
     table_audit = _audit_changed(sensitive_table, method, joint, published, options)
     if not table_audit.holds:
         raise ReleaseRefused(
@@ -698,13 +697,13 @@ def _none_before(sensitive_table: SensitiveTable, method: str, problem: Problem)
     return Beside(problem, problem.size, (), unknown=unknown)
 
 
-def _adjusted(sensitive_table: SensitiveTable, problem: Problem, seed: Seed) -> Floats:
+def _adjust_cells(sensitive_table: SensitiveTable, problem: Problem, seed: Seed) -> Floats:
     """Sensitive cells moved, in numbers of as many decimal places as contributions have."""
     table = sensitive_table.table
     threshold = _threshold(sensitive_table) if table.counted else None
     amounts_given = table.contributions.amount
     further = moved_further(problem, seed, threshold)
-    return adjusted(
+    return adjust_cells(
         further,
         threshold=threshold,
         decimal_places=decimals(amounts_given[~np.isnan(amounts_given)]),

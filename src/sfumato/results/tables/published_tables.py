@@ -459,7 +459,7 @@ def put_beside(
     matrix = sparse.vstack(
         [wide, *links, apart.lines(int(starts[-1]), len(atoms.rows), size)], format="csr"
     )
-    joined = _joined(problems, atoms, apart, matrix)
+    joined = _join_problems(problems, atoms, apart, matrix)
     return Beside(
         joined,
         problem.size,
@@ -468,7 +468,7 @@ def put_beside(
     )
 
 
-def _joined(
+def _join_problems(
     problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, matrix: Any
 ) -> Problem:
     """Cells of all tables, atoms, differences, end to end."""
@@ -501,7 +501,7 @@ def _joined(
         np.concatenate(
             [
                 first.upper,
-                *(_bounded(table_problem.upper, high) for table_problem in problems[1:]),
+                *(_bound_cells(table_problem.upper, high) for table_problem in problems[1:]),
                 np.full(atom_count + difference_count, high),
             ]
         ),
@@ -531,7 +531,7 @@ def _joined(
     )
 
 
-def _bounded(upper: Floats, high: float) -> Floats:
+def _bound_cells(upper: Floats, high: float) -> Floats:
     """The most that cells can be: the same for all, unless every cell was known within some percent
     before.
     """
@@ -578,7 +578,7 @@ class _Atoms:
         first = tables[0]
         amount = amounts(memory.dataset, first.measure, first.weight, "absolute")
         distinct = with_empty(memory, tables, rows, distinct, chosen_by, open_to)
-        value, owner = _summed(
+        value, owner = _sum_sets(
             member, memory.respondent, amount, len(distinct), is_count=first.counted
         )
         codes = [
@@ -650,7 +650,7 @@ class _Atoms:
         return incidence
 
 
-def _summed(
+def _sum_sets(
     member: Codes,
     respondent: Codes,
     amount: Floats,

@@ -259,7 +259,7 @@ def _text_of(tokens: list[_Token], part: str) -> ConditionValue:
     return ConditionValue(" ".join(token.text for token in tokens))
 
 
-def selected(dataset: Table, text: str) -> Codes:
+def select_records(dataset: Table, text: str) -> Codes:
     """The rows that fulfil all conditions."""
     record_conditions = conditions(text)
     dataset.require([record_condition.column for record_condition in record_conditions])

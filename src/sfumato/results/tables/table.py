@@ -30,7 +30,7 @@ from sfumato.results.tables.cells import (
     some_negative,
 )
 from sfumato.results.tables.problem import NOBODY, Problem
-from sfumato.results.tables.record_selection import selected
+from sfumato.results.tables.record_selection import select_records
 from sfumato.results.tables.rules import BEYOND, Dominance, PPercent, SensitivityRule, Threshold
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def tabulate(
     full, rows = dataset, np.arange(len(dataset))
     respondent = rows if person is None else dataset.encoded(person).codes
     if where is not None:
-        rows = selected(full, where)
+        rows = select_records(full, where)
         if not len(rows):
             raise SchemaError(
                 f"no record of {full.source.name} satisfies the condition, so there is nothing to "

@@ -75,14 +75,14 @@ def cells_published(
     """
     section = certificate[AGGREGATES]
     try:
-        cells = _read(shared.folder, section)
+        cells = _read_cells(shared.folder, section)
     except SfumatoError as error:
         yield Claim("readable table", "fails", str(error))
         return
-    yield _summed(cells.table, cells.values, section)
+    yield _check_sums(cells.table, cells.values, section)
     yield _check_counts(cells.values, section)
     yield _no_hole(cells.table, cells.values)
-    yield from _audited(cells.table, cells.values, certificate, original.owner)
+    yield from _audit_again(cells.table, cells.values, certificate, original.owner)
     if (earlier := _with_earlier(original.owner)) is not None:
         yield earlier
 
@@ -103,7 +103,7 @@ files.
 """
 
 
-def _read(folder: Path, certificate: Fields) -> PublishedCells:
+def _read_cells(folder: Path, certificate: Fields) -> PublishedCells:
     """The published cells as variables, NaN where suppressed; refused where a file does not hold
     what the certificate says.
     """
@@ -189,7 +189,9 @@ def _values(
     return values
 
 
-def _summed(table: MagnitudeTable, published: np.ndarray[Any, Any], certificate: Fields) -> Claim:
+def _check_sums(
+    table: MagnitudeTable, published: np.ndarray[Any, Any], certificate: Fields
+) -> Claim:
     """Whether every sum that is published whole fits."""
     name = "additivity"
     if not certificate["additive"]:
@@ -237,7 +239,7 @@ def _no_hole(table: MagnitudeTable, published: np.ndarray[Any, Any]) -> Claim:
     return Claim(name, "holds", "no sum lacks exactly one cell", promise=True)
 
 
-def _audited(
+def _audit_again(
     table: MagnitudeTable, published: np.ndarray[Any, Any], certificate: Fields, owner: Path | None
 ) -> list[Claim]:
     """The audit again, by what the owner's lock holds."""

@@ -18,7 +18,7 @@ from sfumato.methods.attacks.linkage.aggregators import (
     SQUARE_FORM,
     Family,
 )
-from sfumato.methods.attacks.linkage.worst_case import allowed
+from sfumato.methods.attacks.linkage.worst_case import parameter_bounds
 
 
 def distance(kind, differences, parameters):
@@ -67,12 +67,12 @@ def test_a_measure_with_pairs_only_is_the_same_integral(x, seed):
     seed=st.integers(0, 999),
 )
 def test_what_is_allowed_satisfies_the_rows_of_the_program(kind, columns, seed):
-    from sfumato.methods.attacks.linkage.worst_case import extended
+    from sfumato.methods.attacks.linkage.worst_case import extend_parameters
 
     family = Family(kind, columns)
     found = family.nearest_allowed(np.random.default_rng(seed).normal(size=family.width))
-    low, high, rows, rows_low, rows_high = allowed(family)
-    point = extended(family, found)
+    low, high, rows, rows_low, rows_high = parameter_bounds(family)
+    point = extend_parameters(family, found)
     assert (point >= low - 1e-9).all() and (point <= high + 1e-9).all()
     assert (rows @ point >= rows_low - 1e-9).all() and (rows @ point <= rows_high + 1e-9).all()
     if kind == SQUARE_FORM:

@@ -15,7 +15,7 @@ from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.masking.sampling import allocated
+from sfumato.methods.steps.masking.sampling import allocate_units
 from tests.methods.steps.masking_contract import people, run
 from tests.oracles import masking as oracle
 
@@ -71,7 +71,7 @@ def test_every_row_is_drawn_with_the_chance_its_weight_tells(step):
 )
 def test_allocation_is_one_of_those_possible_and_near_its_share(sizes, data, equal):
     total = data.draw(st.integers(len(sizes), sum(sizes)))
-    found = allocated(total, np.array(sizes), equal=equal).tolist()
+    found = allocate_units(total, np.array(sizes), equal=equal).tolist()
     possible = oracle.allocations(total, sizes)
     assert tuple(found) in possible
     # nothing possible is nearer to proportional in the worst stratum by more than the one unit of

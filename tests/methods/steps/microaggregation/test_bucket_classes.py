@@ -6,7 +6,7 @@ import numpy as np
 
 import sfumato as sf
 from sfumato.methods.formulas.bucket_counts import distance_of
-from sfumato.methods.steps.microaggregation.bucket_classes import Limits, greedy, halved
+from sfumato.methods.steps.microaggregation.bucket_classes import Limits, greedy, halve_parts
 
 
 def test_greedy_that_runs_into_a_corner_starts_again_with_counts_that_work_out():
@@ -38,7 +38,7 @@ def test_halving_makes_parts_of_at_least_k_that_are_close():
     rng = np.random.default_rng(1)
     points = rng.normal(size=(200, 3))
     buckets = [np.argsort(np.argsort(points[:, a])) * 3 // 200 for a in range(2)]
-    groups = halved(points, buckets, 8, 2.0)
+    groups = halve_parts(points, buckets, 8, 2.0)
     assert np.bincount(groups).min() >= 8
     assert groups.max() >= 7
     for one in buckets:

@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.methods.steps.microaggregation.close_classes import RecordLine, close_classes, merged
+from sfumato.methods.steps.microaggregation.close_classes import (
+    RecordLine,
+    close_classes,
+    merge_until_close,
+)
 from tests.methods.steps.microaggregation.test_t_closeness import METHODS
 from tests.oracles.closeness_and_privacy import earth_movers
 
@@ -78,6 +82,8 @@ def test_swapping_finds_closer_groups_than_merging_alone():
 def test_merging_ends_with_the_table():
     points, places = np.arange(6.0)[:, None], np.array([0.0, 0, 0, 9, 9, 9])
     assert (
-        merged(points, RecordLine.of(places), np.array([0, 0, 0, 1, 1, 1]), 0.01).tolist()
+        merge_until_close(
+            points, RecordLine.of(places), np.array([0, 0, 0, 1, 1, 1]), 0.01
+        ).tolist()
         == [0] * 6
     )

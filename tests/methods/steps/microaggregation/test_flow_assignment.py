@@ -10,7 +10,7 @@ from sfumato.methods.steps.microaggregation.bucket_classes import Limits, greedy
 from sfumato.methods.steps.microaggregation.flow_assignment import (
     by_linear_program,
     by_network,
-    improved,
+    improve_classes,
 )
 from sfumato.methods.steps.microaggregation.inputs import error_of
 
@@ -21,7 +21,7 @@ def test_flow_is_never_worse_than_greedy_and_both_solvers_agree():
     points, buckets = rng.normal(size=(90, 2)), rng.permutation(np.repeat([0, 1, 2], 30))
     limits = Limits.of([10] * 9, [30] * 3, 2)
     groups, _ = greedy(points, buckets, limits)
-    better, notes = improved(
+    better, notes = improve_classes(
         points, buckets, groups, limits, rounds=5, near=9, progress=lambda *_: None
     )
     assert error_of(points, better) < error_of(points, groups)

@@ -26,7 +26,7 @@ def test_crossing_takes_the_better_of_every_part_and_is_never_worse_than_either(
         return groups
 
     one, two = grouping(), grouping()
-    found = local_search.crossed(points, one, two)
+    found = local_search.cross_groupings(points, one, two)
 
     def error(groups):
         return sum(

@@ -14,7 +14,7 @@ from sfumato.methods.steps.pseudonyms.format_preserving import (
     SMALL,
     alphabet_of,
     format_preserving,
-    shuffled,
+    keyed_permutation,
 )
 from tests.oracles.pseudonyms import permuted
 
@@ -130,4 +130,4 @@ def test_nothing_is_left_of_nothing():
 
 @pytest.mark.parametrize("size", [1, 2, 10, SMALL])
 def test_a_shuffle_holds_each_number_once(size):
-    assert sorted(shuffled(b"k" * 32, 7, size).tolist()) == list(range(size))
+    assert sorted(keyed_permutation(b"k" * 32, 7, size).tolist()) == list(range(size))

@@ -6,22 +6,22 @@ import numpy as np
 import pytest
 
 from sfumato.methods.steps.swapping.record_groups import (
-    combined,
+    combine_codes,
     members_of,
     paired_at_random,
-    rounded,
+    round_at_random,
 )
 
 
 def test_joint_codes_have_no_gaps_and_follow_the_order_of_the_codes():
     first = np.array([5, 0, 5, 0])
     second = np.array([1, 9, 0, 9])
-    assert combined([first, second]).tolist() == [2, 0, 1, 0]
+    assert combine_codes([first, second]).tolist() == [2, 0, 1, 0]
 
 
 def test_joint_codes_of_many_large_codes_fit_a_word():
     codes = [np.array([0, 10**9, 10**9]) for _ in range(5)]
-    assert combined(codes).tolist() == [0, 1, 1]
+    assert combine_codes(codes).tolist() == [0, 1, 1]
 
 
 def test_members_are_listed_by_group():
@@ -40,5 +40,5 @@ def test_partners_are_mutual_and_of_one_cell(rate):
 
 def test_rounding_is_right_on_average_and_leaves_whole_numbers():
     stream = np.random.default_rng(1)
-    assert rounded(np.array([0.29 * 100]), stream).tolist() == [29]
-    assert rounded(np.full(4000, 2.25), stream).mean() == pytest.approx(2.25, abs=0.03)
+    assert round_at_random(np.array([0.29 * 100]), stream).tolist() == [29]
+    assert round_at_random(np.full(4000, 2.25), stream).mean() == pytest.approx(2.25, abs=0.03)

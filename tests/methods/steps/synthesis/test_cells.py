@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import SchemaError
-from sfumato.methods.steps.synthesis.cells import NumberCells, Public, cells_of, coded
+from sfumato.methods.steps.synthesis.cells import NumberCells, Public, cells_of, code_rows
 from tests.oracles.private_synthesis import cell_of_number
 
 
@@ -21,11 +21,11 @@ def test_numbers_fall_into_runs_of_the_grid(value, bins, decimals, high):
     if abs(value * 10**decimals % 1 - 0.5) < 1e-6:
         return  # halves may go either way
     one = NumberCells("x", 0.0, float(high), bins, decimals)
-    known = coded(sf.Table(pl.DataFrame({"x": [value]})), {"x": one}, np.ones(1, dtype=bool))
+    known = code_rows(sf.Table(pl.DataFrame({"x": [value]})), {"x": one}, np.ones(1, dtype=bool))
     assert known["x"].tolist() == [cell_of_number(value, 0, high, bins, decimals)]
     rng = np.random.default_rng(1)
     drawn = one.values(np.repeat(known["x"], 20), rng)
-    again = coded(sf.Table(pl.DataFrame({"x": drawn})), {"x": one}, np.ones(20, dtype=bool))
+    again = code_rows(sf.Table(pl.DataFrame({"x": drawn})), {"x": one}, np.ones(20, dtype=bool))
     assert set(again["x"].tolist()) == set(known["x"].tolist()) and drawn.is_between(0, high).all()
 
 

@@ -20,7 +20,7 @@ import sfumato as sf
 from sfumato.core.randomness import Seed
 from sfumato.core.step import Goal
 from sfumato.methods.steps.synthesis.model_fits import ModelWorker
-from sfumato.methods.steps.synthesis.noisy_counts import Measured
+from sfumato.methods.steps.synthesis.noisy_counts import NoisyMarginal
 from tests.oracles.private_synthesis import WholeTable
 
 pytestmark = [
@@ -38,10 +38,12 @@ def measured():
     joint = rng.dirichlet(np.ones(24)).reshape(2, 3, 4) * 1000
     noise = lambda *shape: rng.normal(0, 5, shape)  # noqa: E731
     return [
-        Measured(("a",), joint.sum(axis=(1, 2)) + noise(2), 5.0),
-        Measured(("b",), joint.sum(axis=(0, 2)) + noise(3), 5.0, merged=np.array([1.0, 1.0, 4.0])),
-        Measured(("c", "a"), (joint.sum(axis=1).T + noise(4, 2)).ravel(), 5.0),
-        Measured(("b", "c"), (joint.sum(axis=0) + noise(3, 4)).ravel(), 5.0),
+        NoisyMarginal(("a",), joint.sum(axis=(1, 2)) + noise(2), 5.0),
+        NoisyMarginal(
+            ("b",), joint.sum(axis=(0, 2)) + noise(3), 5.0, merged=np.array([1.0, 1.0, 4.0])
+        ),
+        NoisyMarginal(("c", "a"), (joint.sum(axis=1).T + noise(4, 2)).ravel(), 5.0),
+        NoisyMarginal(("b", "c"), (joint.sum(axis=0) + noise(3, 4)).ravel(), 5.0),
     ]
 
 

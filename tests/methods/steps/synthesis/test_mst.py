@@ -16,7 +16,7 @@ from sfumato.core.budget import rho_of_budget
 from sfumato.methods.formulas import exact_draws
 from sfumato.methods.formulas.exact_draws import Draws
 from sfumato.methods.steps.synthesis import mst
-from sfumato.methods.steps.synthesis.noisy_counts import Measured, PrivateTable
+from sfumato.methods.steps.synthesis.noisy_counts import NoisyMarginal, PrivateTable
 from tests.methods.steps.synthesis.test_private_synthesis import PLENTY
 from tests.oracles.private_queries import clopper_pearson
 from tests.oracles.private_synthesis import spanning_tree
@@ -84,14 +84,14 @@ def test_audit_of_the_whole_synthesiser(monkeypatch):
 
 
 def test_rare_values_are_merged_and_parted_again():
-    single = Measured(("a",), np.array([50.0, 1.0, 70.0, -2.0, 4.0]), 2.0)
+    single = NoisyMarginal(("a",), np.array([50.0, 1.0, 70.0, -2.0, 4.0]), 2.0)
     merging = mst.Merging.of(single)
     assert merging.cell.tolist() == [0, 2, 1, 2, 2] and merging.size == 3
     merged = merging.applied(single)
     assert merged.counts.tolist() == [50.0, 70.0, 3.0] and merged.merged.tolist() == [1, 1, 3]
     back = merging.parted(np.array([2] * 3000 + [0, 1]), np.random.default_rng(1))
     assert back[-2:].tolist() == [0, 2] and np.bincount(back[:3000])[[1, 3, 4]].min() > 880
-    assert mst.Merging.of(Measured(("a",), np.array([50.0, 1.0]), 2.0)).cell.tolist() == [0, 1]
+    assert mst.Merging.of(NoisyMarginal(("a",), np.array([50.0, 1.0]), 2.0)).cell.tolist() == [0, 1]
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 2)] * 4), min_size=30, max_size=60))

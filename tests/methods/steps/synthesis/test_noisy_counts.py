@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sfumato.methods.formulas.exact_draws import Draws
 from sfumato.methods.steps.synthesis.noisy_counts import (
     FINE,
-    Measured,
+    NoisyMarginal,
     OpenMarginal,
     PrivateTable,
     noisy_total,
@@ -56,8 +56,8 @@ def test_projection_on_counts_that_are_possible(counts, total, many):
 
 def test_noisy_total_is_the_mean_with_least_variance():
     singles = [
-        Measured(("a",), np.array([10.0, 20.0]), 1.0),
-        Measured(("b",), np.array([9.0] * 4), 1.0),
+        NoisyMarginal(("a",), np.array([10.0, 20.0]), 1.0),
+        NoisyMarginal(("b",), np.array([9.0] * 4), 1.0),
     ]
     assert noisy_total(singles) == pytest.approx((30 / 2 + 36 / 4) / (1 / 2 + 1 / 4))
-    assert noisy_total([Measured(("a",), np.array([-5.0]), 1.0)]) == 1.0
+    assert noisy_total([NoisyMarginal(("a",), np.array([-5.0]), 1.0)]) == 1.0

@@ -243,13 +243,13 @@ def test_another_seed_or_place_draws_differently():
 
 def test_the_order_is_as_given_or_as_rules_and_predictors_need_it():
     from sfumato.methods.steps.synthesis.material import materials_of
-    from sfumato.methods.steps.synthesis.rules import parsed
+    from sfumato.methods.steps.synthesis.rules import parse_rules
     from sfumato.methods.steps.synthesis.sequential import chosen_order
 
     table = workers(300)
     materials = materials_of(table, table.columns, np.arange(300), {}, "auto")
     assert chosen_order(
-        materials, ["region"], parsed(["job = none => income in [0, 9]"]), {"age": ["born"]}
+        materials, ["region"], parse_rules(["job = none => income in [0, 9]"]), {"age": ["born"]}
     ) == (
         "region",
         "job",

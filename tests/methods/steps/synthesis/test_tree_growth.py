@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.methods.formulas import trees
-from sfumato.methods.steps.synthesis.tree_growth import bandwidths, picked
+from sfumato.methods.steps.synthesis.tree_growth import bandwidths, pick_records
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
@@ -22,7 +22,7 @@ def test_donors_are_those_of_the_leaf_that_may_be(seed, limited, not_self):
     leaves = trees.route(tree, bins)
     allowed = draw.random(n) < 0.3 if limited else None
     own = np.where(draw.random(n) < 0.7, np.arange(n), -1) if not_self else None
-    found = picked(tree, leaves, draw.random(n), allowed, own)
+    found = pick_records(tree, leaves, draw.random(n), allowed, own)
     for place, (leaf, donor) in enumerate(zip(leaves.tolist(), found.tolist(), strict=True)):
         node = leaf
         while True:
@@ -45,7 +45,7 @@ def test_every_donor_of_a_leaf_is_equally_likely():
     uniforms = np.random.default_rng(5).random(60_000)
     leaves = np.repeat(tree.leaves, 30_000)
     own = np.tile(np.array([0, 6, -1]), 20_000)
-    found = picked(tree, leaves, uniforms, allowed, own)
+    found = pick_records(tree, leaves, uniforms, allowed, own)
     for leaf, mine in itertools.product(tree.leaves.tolist(), (0, 6, -1)):
         here = found[(leaves == leaf) & (own == mine)]
         open_ = [r for r in tree.records(leaf).tolist() if allowed[r] and r != mine]

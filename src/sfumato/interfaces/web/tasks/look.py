@@ -34,7 +34,7 @@ from sfumato.errors import ParameterError
 from sfumato.interfaces.api import why_alone
 from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.tasks import by_the_clock
-from sfumato.methods.formulas.binning import binned, table_after, table_before
+from sfumato.methods.formulas.binning import bin_column, table_after, table_before
 from sfumato.release.attack_run import AttackOptions
 from sfumato.release.documents import evaluated
 from sfumato.release.evaluation import default_metrics, report_metrics
@@ -140,7 +140,7 @@ def look_columns(
     changes = {change.name: change for change in release_of(bench, of).columns}
     cards: list[list[Block]] = []
     for name in names:
-        card = card_of(pair, binned(pair, name, fewest=FEWEST))
+        card = card_of(pair, bin_column(pair, name, fewest=FEWEST))
         change = changes[name]
         values = f"{change.distinct_before:,} → {change.distinct_after or 0:,} values"
         if _is_suppressed(pair, name):
@@ -191,7 +191,7 @@ def look_pair(bench: Bench, progress: Progress, *, of: int, first: str, second: 
     together.
     """
     pair = _pair(bench, of)
-    bins = binned(pair, first, fewest=FEWEST), binned(pair, second, fewest=FEWEST)
+    bins = bin_column(pair, first, fewest=FEWEST), bin_column(pair, second, fewest=FEWEST)
     maps = maps_of(pair, list(bins))
     before, after = maps["association_before"][0], maps["association_after"][0]
     blocks: list[Block] = [

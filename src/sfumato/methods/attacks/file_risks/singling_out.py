@@ -121,11 +121,11 @@ def unique_records(classes: ClassTable, columns: Sequence[str]) -> int:
     if classes.person is None and (alone := classes.unique_by(columns)) is not None:
         return alone
     ids = classes.project(columns)
-    records, sizes = _projected(classes, ids)
+    records, sizes = _project_classes(classes, ids)
     return int(records[sizes == 1].sum())
 
 
-def _projected(
+def _project_classes(
     classes: ClassTable, ids: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Records and size of each group of classes."""

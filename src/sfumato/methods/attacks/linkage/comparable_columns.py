@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Compared:
+class ComparedColumn:
     """A column of both files.
 
     ``intruder`` are the codes of the intruder's rows and ``released`` those of the released rows;
@@ -125,11 +125,11 @@ def only_generalised(scene: Scene) -> bool:
     if not set(scene.pair.quasi) <= set(common_columns(scene)):
         return False
     return all(
-        _generalised(scene, name) and known_truly(scene, name) for name in common_columns(scene)
+        _is_generalised(scene, name) and known_truly(scene, name) for name in common_columns(scene)
     )
 
 
-def _generalised(scene: Scene, name: str) -> bool:
+def _is_generalised(scene: Scene, name: str) -> bool:
     reading = scene.pair.reading(name)
     # Cells that say nothing: missing, or everything in a column without a hierarchy.
     gone = np.array([label is None for label in reading.labels], dtype=bool)
@@ -159,7 +159,7 @@ def require_linkable(scene: Scene) -> None:
         raise SchemaError(f"records cannot be linked: {reason}")
 
 
-def compare(scene: Scene, name: str) -> Compared:
+def compare(scene: Scene, name: str) -> ComparedColumn:
     """Read one column of both files."""
     attribute = scene.pair.original.schema[name]
     intruder_codes = scene.intruder.file.encoded(name)
@@ -185,7 +185,7 @@ def compare(scene: Scene, name: str) -> Compared:
         nowhere = np.zeros(len(missing_intruder), dtype=bool)
     open_intruder = nowhere | (missing_intruder & wildcard)
     open_released = reading.everything | unreadable | (missing_released & wildcard)
-    return Compared(
+    return ComparedColumn(
         name,
         reading.scale,
         intruder=np.asarray(intruder_codes.codes, dtype=np.int64),

@@ -129,10 +129,10 @@ def arrays_of(files: Files, rules: Sequence[ComparisonRule]) -> Arrays:
     intruder_cells, released_cells = [], []
     for rule, c in zip(ordered_rules, columns, strict=True):
         intruder_cells.append(
-            _marked(rule.intruder, rule.kind, c.open_intruder, c.missing_intruder)
+            _numbers_with_marks(rule.intruder, rule.kind, c.open_intruder, c.missing_intruder)
         )
         released_cells.append(
-            _marked(rule.released, rule.kind, c.open_released, c.missing_released)
+            _numbers_with_marks(rule.released, rule.kind, c.open_released, c.missing_released)
         )
     return Arrays(
         tuple(column.name for column in columns),
@@ -164,7 +164,7 @@ def _mean_cost(released_records: Distinct, column: int, rule: ComparisonRule) ->
     return differ * cost_of_difference * (2.0 if rule.kind == SQUARE else 1.0)
 
 
-def _marked(
+def _numbers_with_marks(
     numbers: Floats, kind: int, opened: NDArray[np.bool_], missing: NDArray[np.bool_]
 ) -> tuple[Floats, Ints]:
     """Numbers and marks per code; in a category a missing value is a code like any other."""

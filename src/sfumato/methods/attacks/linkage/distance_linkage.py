@@ -28,7 +28,7 @@ from sfumato.methods.attacks.linkage.distance_rules import (
 from sfumato.methods.attacks.linkage.files import Files, files_of
 from sfumato.methods.attacks.linkage.implied_columns import implied_links
 from sfumato.methods.attacks.linkage.posteriors import nearest_posterior
-from sfumato.methods.attacks.linkage.search import Credits, linked
+from sfumato.methods.attacks.linkage.search import Credits, link_nearest
 from sfumato.methods.attacks.linkage.success_rates import sampled_interval
 
 if TYPE_CHECKING:
@@ -53,7 +53,9 @@ seconds.
 """
 
 
-def assigned(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = False) -> Credits:
+def assign_one_to_one(
+    scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = False
+) -> Credits:
     """Link rows one to one (where one file is longer, some of it stays unlinked).
 
     Equal released records are interchangeable, so a row linked to one of the *c* records like its
@@ -299,8 +301,8 @@ class DistanceLinkage(Attack):
 
     def _credits(self, scene: Scene, files: Files, arrays: Arrays, way: str) -> Credits:
         if self.one_to_one:
-            return assigned(scene, files, arrays, backwards=way == "released")
-        return linked(scene, files, arrays, backwards=way == "released")
+            return assign_one_to_one(scene, files, arrays, backwards=way == "released")
+        return link_nearest(scene, files, arrays, backwards=way == "released")
 
     def _finding(
         self,

@@ -33,7 +33,7 @@ from sfumato.methods.attacks.linkage.comparison_arrays import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.methods.attacks.linkage.comparable_columns import Compared
+    from sfumato.methods.attacks.linkage.comparable_columns import ComparedColumn
     from sfumato.methods.attacks.linkage.comparison_arrays import Arrays
     from sfumato.methods.attacks.linkage.files import Files
 
@@ -46,7 +46,12 @@ Suppressed = Literal["zero", "mean"]
 
 
 def distance_rule(
-    column: Compared, *, weight: float, standard: Standard, ranges: Ranges, suppressed: Suppressed
+    column: ComparedColumn,
+    *,
+    weight: float,
+    standard: Standard,
+    ranges: Ranges,
+    suppressed: Suppressed,
 ) -> ComparisonRule:
     """How one column adds to the distance."""
     if column.scale == "category":
@@ -78,7 +83,7 @@ def distance_rule(
 
 
 def _category(
-    column: Compared, weight: float, ranges: Ranges, suppressed: Suppressed
+    column: ComparedColumn, weight: float, ranges: Ranges, suppressed: Suppressed
 ) -> ComparisonRule:
     other_values = (column.stands_for - 1).astype(float)
     if ranges == "mean":
@@ -100,7 +105,7 @@ def _category(
 
 
 def _standards(
-    column: Compared, middle: Floats, standard: Standard
+    column: ComparedColumn, middle: Floats, standard: Standard
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """What is taken off and what is divided by, for the intruder's file and for the release."""
     if column.scale == "order":
@@ -139,7 +144,7 @@ def moments(values: Floats, spare: float = 1.0) -> tuple[float, float]:
 
 
 def _mean_gap(
-    column: Compared,
+    column: ComparedColumn,
     intruder_numbers: Floats,
     released_numbers: Floats,
     *,
@@ -170,7 +175,7 @@ def _mean_gap(
     return float(apart.mean() / len(right))
 
 
-def _mean_disagreement(column: Compared, agreeing: Floats) -> float:
+def _mean_disagreement(column: ComparedColumn, agreeing: Floats) -> float:
     """The mean distance in a category over all pairs of rows that are not suppressed."""
     intruder_counts = (
         np.bincount(column.intruder, minlength=len(column.places)) * ~column.open_intruder

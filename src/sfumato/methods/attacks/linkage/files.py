@@ -14,7 +14,11 @@ from sfumato.core.attack import AT_ONCE, MOST_AT_ONCE
 from sfumato.core.groups import places_in_groups
 from sfumato.methods.attacks.crowd import Distinct, alike_records, distinct
 from sfumato.methods.attacks.linkage.aggregators import MEAN, Family
-from sfumato.methods.attacks.linkage.comparable_columns import Compared, common_columns, compare
+from sfumato.methods.attacks.linkage.comparable_columns import (
+    ComparedColumn,
+    common_columns,
+    compare,
+)
 from sfumato.methods.attacks.linkage.distance_rules import plain_arrays
 from sfumato.methods.attacks.linkage.search import TIE
 
@@ -46,7 +50,7 @@ class Files:
     a person with several rows has more true pairs than that.
     """
 
-    columns: tuple[Compared, ...]
+    columns: tuple[ComparedColumn, ...]
     intruder: Distinct
     released: Distinct
     true_pairs: Ints

@@ -71,7 +71,7 @@ LOOKS_BESIDE = 8
 # Parameters that link many records, by descent on a smooth stand-in for the number of links.
 
 
-def learned(
+def learn_parameters(
     scene: Scene, pool: Pool, *, restarts: int, steps: int, start: Floats, purpose: str
 ) -> Floats:
     r"""The parameters with the most true links found by descent from several starts.
@@ -150,7 +150,7 @@ def _parameters(family: Family, theta: Floats) -> Floats:
     return theta
 
 
-def _pulled(family: Family, theta: Floats, p: Floats, slope: Floats) -> Floats:
+def _pull_back_slope(family: Family, theta: Floats, p: Floats, slope: Floats) -> Floats:
     """The slope in the free parameters."""
     if family.kind in (MEAN, ORDERED):
         return np.asarray(p * (slope - (slope * p).sum()))
@@ -199,7 +199,7 @@ def _descend(scene: Scene, pool: Pool, theta: Floats, steps: int) -> Floats:
         slopes = -worth * soft * (1 - soft)
         limits = np.repeat(smallest_margins, sizes)
         pull = np.repeat(slopes / WARMTH, sizes) * (margins <= limits)
-        slope = _pulled(family, theta, p, pull @ pool.gains)
+        slope = _pull_back_slope(family, theta, p, pull @ pool.gains)
         # Means of the slope and of its square as in Adam, corrected below for their start at 0.
         mean = 0.9 * mean + 0.1 * slope
         spread = 0.999 * spread + 0.001 * slope**2
@@ -325,7 +325,7 @@ class LearnedLinkage(Attack):
                 len(units),
             )
         pool, start = self._pool(scene, looking, arrays, units, "all")
-        learned_parameters = learned(
+        learned_parameters = learn_parameters(
             scene, pool, restarts=self.restarts, steps=self.steps, start=start, purpose="all"
         )
         crossed = self._crossed(scene, pool)
@@ -349,7 +349,7 @@ class LearnedLinkage(Attack):
         plain = Pool(arrays, units, Family(MEAN, family.columns), looking)
         # It begins with the others that the first looks have found already.
         plain.add_rows(pool.rows)
-        weights = learned(
+        weights = learn_parameters(
             scene,
             plain,
             restarts=self.restarts,
@@ -372,7 +372,7 @@ class LearnedLinkage(Attack):
         linked = 0.0
         for learn, count in (halves, halves[::-1]):
             pool, start = self._pool(scene, whole.looking, arrays, units.part(learn, whole), "half")
-            learned_parameters = learned(
+            learned_parameters = learn_parameters(
                 scene,
                 pool,
                 restarts=max(1, self.restarts // 2),

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
-    from sfumato.methods.attacks.linkage.comparable_columns import Compared
+    from sfumato.methods.attacks.linkage.comparable_columns import ComparedColumn
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -73,7 +73,7 @@ agreement.
 
 
 def graded_rule(
-    column: Compared,
+    column: ComparedColumn,
     tolerance: float,
     bits: Floats | None = None,
     sigma: float | None = None,
@@ -189,7 +189,7 @@ def nearness(m: Floats, u: Floats, density: float, spread: float, noise: MatchNo
 
 
 def near_rule(
-    column: Compared, bits: Floats, near: Nearness, occur: NDArray[np.bool_]
+    column: ComparedColumn, bits: Floats, near: Nearness, occur: NDArray[np.bool_]
 ) -> tuple[ComparisonRule, float]:
     """A column of numbers graded by nearness, and the most bits a pair has in it.
 
@@ -213,7 +213,7 @@ def near_rule(
     return ComparisonRule(NEARING, constants, plain.intruder, plain.released), best
 
 
-def deviation(column: Compared) -> float:
+def deviation(column: ComparedColumn) -> float:
     """The standard deviation of both files together."""
     intruder_positions = column.places[column.intruder]
     released_positions = (column.low / 2 + column.high / 2)[column.released]
@@ -287,7 +287,7 @@ class Weighing:
         ordered_rules = [rule for rule, _ in rules]
         return arrays_of(files, ordered_rules), sum(best for _, best in rules)
 
-    def _rule(self, column: Compared) -> tuple[ComparisonRule, float]:
+    def _rule(self, column: ComparedColumn) -> tuple[ComparisonRule, float]:
         k = self.place[column.name]
         near = self.near.get(column.name)
         bits = self.found.weights[k]

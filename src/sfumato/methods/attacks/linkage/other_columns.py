@@ -17,7 +17,7 @@ from sfumato.core.words import percent
 from sfumato.errors import ParameterError
 from sfumato.methods.attacks.linkage.comparable_columns import common_columns, refusal
 from sfumato.methods.attacks.linkage.files import files_of, same_person
-from sfumato.methods.attacks.linkage.search import TIE, Credits, linked
+from sfumato.methods.attacks.linkage.search import TIE, Credits, link_nearest
 from sfumato.methods.attacks.linkage.success_rates import sampled_interval
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class OtherColumnsLinkage(Attack):
             return reason
         if not (scene.intruder.truth >= 0).any():
             return "nobody in the intruder's file is in the original table"
-        if not _predicted(scene):
+        if not _predictable_columns(scene):
             return "the table of other people has no column of the release that could be predicted"
         if len(scene.aux) >= FEWEST:
             return None
@@ -120,17 +120,19 @@ class OtherColumnsLinkage(Attack):
         shared = common_columns(scene)
         if shared:
             files = files_of(scene)
-            credits_by_way["shared"] = linked(scene, files, files.plain)
-        credits_by_way["model"] = _linked(scene, _learn_model(scene, shared, _predicted(scene)))
-        apart = [name for name in _predicted(scene) if name not in shared]
+            credits_by_way["shared"] = link_nearest(scene, files, files.plain)
+        credits_by_way["model"] = _link_nearest(
+            scene, _learn_model(scene, shared, _predictable_columns(scene))
+        )
+        apart = [name for name in _predictable_columns(scene) if name not in shared]
         if shared and apart:
-            credits_by_way["different"] = _linked(scene, _learn_model(scene, (), apart))
+            credits_by_way["different"] = _link_nearest(scene, _learn_model(scene, (), apart))
         if self.members_known:
-            credits_by_way["one to one"] = _assigned(
-                scene, _learn_model(scene, shared, _predicted(scene))
+            credits_by_way["one to one"] = _assign_one_to_one(
+                scene, _learn_model(scene, shared, _predictable_columns(scene))
             )
         if self.true_pairs:
-            credits_by_way["fitted on the true pairs"] = _linked(
+            credits_by_way["fitted on the true pairs"] = _link_nearest(
                 scene, _fitted_on_pairs(scene, shared)
             )
         return self._finding(scene, credits_by_way)
@@ -175,7 +177,7 @@ class OtherColumnsLinkage(Attack):
         )
 
 
-def _predicted(scene: Scene) -> tuple[str, ...]:
+def _predictable_columns(scene: Scene) -> tuple[str, ...]:
     """The released columns that a model can predict: numbers and categories that the table of other
     people has.
     """
@@ -310,7 +312,7 @@ def _fitted_on_pairs(scene: Scene, shared: Sequence[str]) -> _Model:
     return _model(
         scene,
         teaching,
-        {name: people.column(name) for name in _predicted(scene)},
+        {name: people.column(name) for name in _predictable_columns(scene)},
         scene.intruder.file,
     )
 
@@ -448,7 +450,7 @@ def _own_records(scene: Scene) -> dict[int, list[int]]:
     return own
 
 
-def _linked(scene: Scene, model: _Model) -> Credits:
+def _link_nearest(scene: Scene, model: _Model) -> Credits:
     """Link everybody sought to the nearest record, or a random sample of them, as many as the work
     is enough for.
     """
@@ -487,7 +489,7 @@ def _linked(scene: Scene, model: _Model) -> Credits:
     )
 
 
-def _assigned(scene: Scene, model: _Model) -> Credits:
+def _assign_one_to_one(scene: Scene, model: _Model) -> Credits:
     """Link all who are known to be in the release at once, nobody twice."""
     from scipy.optimize import linear_sum_assignment
 

@@ -44,7 +44,7 @@ from sfumato.methods.attacks.linkage.match_weights import (
     learning_scene,
 )
 from sfumato.methods.attacks.linkage.posteriors import WeighedPosterior
-from sfumato.methods.attacks.linkage.search import Credits, linked
+from sfumato.methods.attacks.linkage.search import Credits, link_nearest
 from sfumato.methods.attacks.linkage.success_rates import sampled_interval
 
 if TYPE_CHECKING:
@@ -320,7 +320,7 @@ class ProbabilisticLinkage(Attack):
         files = files_of(scene)
         # Costs are the greatest weight less a pair's weight: the least cost is the highest weight.
         costs, greatest_weight = way.costs(files)
-        credit = linked(scene, files, costs)
+        credit = link_nearest(scene, files, costs)
         # Pairs were counted of these records only; the numbers told are those of the whole file.
         scale = len(scene.intruder.file) / max(1, weights.records)
         details = _details(

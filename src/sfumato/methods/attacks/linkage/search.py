@@ -56,7 +56,7 @@ class Credits:
         return f" (a random sample of {len(self.rows):,}, to limit the work)"
 
 
-def linked(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = False) -> Credits:
+def link_nearest(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = False) -> Credits:
     """Link every row of one file that has its like in the other to the nearest there.
 
     Forwards, the intruder's rows that describe someone of the original seek released rows;
@@ -76,7 +76,9 @@ def linked(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fals
     # Sorted by record before the draw: the sample then does not depend on the order of rows.
     order = targets[np.argsort(searching.kind_of[targets], kind="stable")]
     order = order[scene.seed.stream("linkage sample").permutation(len(order))]
-    nearest_cost, tied = _searched(scene, arrays, searching.kind_of[order], backwards=backwards)
+    nearest_cost, tied = _search_nearest(
+        scene, arrays, searching.kind_of[order], backwards=backwards
+    )
     # The search stops somewhere in this order: rows count up to the first not searched.
     was_searched = np.cumsum(tied[searching.kind_of[order]] == 0) == 0
     rows = np.sort(order[was_searched])
@@ -136,7 +138,9 @@ class Lookup:
         return costs, tied, kinds_found
 
 
-def _searched(scene: Scene, arrays: Arrays, kinds: Ints, *, backwards: bool) -> tuple[Floats, Ints]:
+def _search_nearest(
+    scene: Scene, arrays: Arrays, kinds: Ints, *, backwards: bool
+) -> tuple[Floats, Ints]:
     """Per distinct record the least distance and the records tied at it; 0 records where it was not
     searched.
     """

@@ -105,7 +105,7 @@ def program_of(pool: Pool, cuts: Floats) -> Program:
     family = pool.family
     units = len(pool.units)
     rows = len(pool.rows)
-    low, high, shape, shape_low, shape_high = allowed(family)
+    low, high, shape, shape_low, shape_high = parameter_bounds(family)
     missing_columns = len(low) - cuts.shape[1]
     padded_cuts = np.pad(cuts, ((0, 0), (0, missing_columns)))
     shape = csr_array(np.vstack([shape.toarray(), padded_cuts]))
@@ -140,7 +140,7 @@ def program_of(pool: Pool, cuts: Floats) -> Program:
     )
 
 
-def allowed(family: Family) -> tuple[Any, Any, Any, Any, Any]:
+def parameter_bounds(family: Family) -> tuple[Any, Any, Any, Any, Any]:
     """Bounds of the parameters (and of what helps to state them), and rows with their bounds."""
     from scipy.sparse import csr_array
 
@@ -208,7 +208,7 @@ def _interactions(size: int) -> tuple[Any, Any, Any, Any, Any]:
     return low, np.ones(size + 2 * pairs), csr_array(rows), row_low, row_high
 
 
-def extended(family: Family, parameters: Floats) -> Floats:
+def extend_parameters(family: Family, parameters: Floats) -> Floats:
     """Parameters with what helps to state them."""
     if family.kind != PAIRWISE:
         return parameters
@@ -455,7 +455,7 @@ def worst_case(scene: Scene, pool: Pool, start: Floats, *, solver: Solver, nodes
         for candidate in (
             raw,
             np.where(np.abs(raw) < EDGE, 0.0, raw),
-            polished(scene, pool, ~shared, cuts),
+            widen_margin(scene, pool, ~shared, cuts),
         ):
             near = pool.family.nearest_allowed(candidate)
             view = pool.look(near)
@@ -467,7 +467,7 @@ def worst_case(scene: Scene, pool: Pool, start: Floats, *, solver: Solver, nodes
             unshared = ~shared & ~view.apart
             unfailed = ~failed & (view.credit == 0)
             added += pool.add(view.others, unshared | unfailed)
-        fresh = _violated(pool.family, raw)
+        fresh = _find_violation(pool.family, raw)
         cuts = np.vstack([cuts, fresh])
         proved = best_links >= bound - 1e-6
         if not added and not len(fresh):
@@ -475,13 +475,13 @@ def worst_case(scene: Scene, pool: Pool, start: Floats, *, solver: Solver, nodes
     return Worst(best, best_links, bound=max(bound, best_links), proved=proved, rows=len(pool.rows))
 
 
-def polished(scene: Scene, pool: Pool, linked_units: NDArray[np.bool_], cuts: Floats) -> Floats:
+def widen_margin(scene: Scene, pool: Pool, linked_units: NDArray[np.bool_], cuts: Floats) -> Floats:
     """Parameters that link the wanted units with the widest margin: a solver's own stand on the
     edge, within its tolerance.
     """
     from scipy.optimize import linprog
 
-    low, high, shape, shape_low, shape_high = allowed(pool.family)
+    low, high, shape, shape_low, shape_high = parameter_bounds(pool.family)
     extra = len(low) - pool.family.width
     row_units = linked_units[pool.rows[:, 0]]
     gains = np.pad(pool.gains[row_units], ((0, 0), (0, extra)))
@@ -521,7 +521,7 @@ def _point(pool: Pool, parameters: Floats) -> Floats:
     margins = pool.gains @ parameters
     shared[pool.rows[margins < MARGIN, 0]] = 1.0
     failed[pool.rows[margins < 0, 0]] = 1.0
-    return np.concatenate([extended(pool.family, parameters), shared, failed])
+    return np.concatenate([extend_parameters(pool.family, parameters), shared, failed])
 
 
 def _pair_cuts(family: Family) -> Floats:
@@ -536,19 +536,19 @@ def _pair_cuts(family: Family) -> Floats:
         for m in range(k):
             for sign in (1, -1):
                 vectors.append(unit[k] + sign * unit[m])
-    return np.array([_cut(family, v) for v in vectors]).reshape(-1, family.width)
+    return np.array([_cone_cut(family, v) for v in vectors]).reshape(-1, family.width)
 
 
-def _violated(family: Family, parameters: Floats) -> Floats:
+def _find_violation(family: Family, parameters: Floats) -> Floats:
     if family.kind != SQUARE_FORM:
         return np.zeros((0, family.width))
     values, vectors = np.linalg.eigh(family.matrix(parameters))
     return np.array(
-        [_cut(family, v) for v, e in zip(vectors.T, values, strict=True) if e < -1e-6]
+        [_cone_cut(family, v) for v, e in zip(vectors.T, values, strict=True) if e < -1e-6]
     ).reshape(-1, family.width)
 
 
-def _cut(family: Family, vector: Floats) -> Floats:
+def _cone_cut(family: Family, vector: Floats) -> Floats:
     outer = np.outer(vector, vector)
     above_diagonal = outer[np.triu_indices(family.columns, 1)]
     return np.concatenate([np.diag(outer), 2 * above_diagonal])

@@ -204,7 +204,7 @@ class Terrain:
                 bases[a, level] = offset
                 climbs.append(climb)
                 # The marks of a cell's nodes are added up to a 64-bit name of the cell.
-                marks.append(_scattered(climb + nodes))
+                marks.append(_scatter_bits(climb + nodes))
                 loss_of_codes = ladder.loss[level][climb]
                 costs.append(loss_of_codes * lattice.weights[a])
                 offset += len(climb)
@@ -217,7 +217,7 @@ class Terrain:
         """Nodes of the lattice, the cheapest first, and the mean cost of a cell there."""
         means = [np.array(sums) / max(1, self.lattice.records) for sums in self.lattice.totals]
         limit = min(MOST_NODES, WORK // max(1, len(self.lattice.base)))
-        levels = _thinned(
+        levels = _thin_levels(
             [list(range(lo, hi + 1)) for lo, hi in zip(self.low, self.high, strict=True)], limit
         )
         grid = np.stack([part.ravel() for part in np.meshgrid(*levels, indexing="ij")], axis=1)
@@ -229,7 +229,7 @@ class Terrain:
         return grid[order], cost[order]
 
 
-def _scattered(numbers: Ints) -> NDArray[np.uint64]:
+def _scatter_bits(numbers: Ints) -> NDArray[np.uint64]:
     """Numbers spread over 64 bits (the finalizer of splitmix64)."""
     x = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -238,11 +238,11 @@ def _scattered(numbers: Ints) -> NDArray[np.uint64]:
     return mixed
 
 
-def _thinned(levels: list[list[int]], limit: int) -> list[list[int]]:
+def _thin_levels(levels: list[list[int]], limit: int) -> list[list[int]]:
     """Leave out inner levels, then lowest ones, until the nodes are few enough; the longest ladders
     give way first.
 
-    >>> _thinned([[0, 1, 2, 3], [0, 1]], 6)
+    >>> _thin_levels([[0, 1, 2, 3], [0, 1]], 6)
     [[0, 1, 3], [0, 1]]
     """
     levels = [list(column) for column in levels]

@@ -166,7 +166,7 @@ def _axis(
             line = _line(column, kind, ladder, keys, step)
             if line is not None:
                 return line
-            return _plain(column, ladder, "tree")
+            return _plain_axis(column, ladder, "tree")
         if not hanging:
             wrong = sum(key is None for key in keys.values())
             raise SchemaError(
@@ -178,8 +178,8 @@ def _axis(
             f"grid names column {column!r}, which holds neither numbers nor dates; remove it there"
         )
     if attribute.order is not None and (kind is Kind.ORDINAL or not hanging):
-        return _ordered(column, ladder, attribute.order)
-    return _plain(column, ladder, "tree" if hanging else "set")
+        return _ordered_axis(column, ladder, attribute.order)
+    return _plain_axis(column, ladder, "tree" if hanging else "set")
 
 
 def _keys(ladder: Ladder, read: Callable[[str], Any]) -> Document:
@@ -237,7 +237,7 @@ def _has_levels(ladder: Ladder) -> bool:
     return ladder.depth > 1 and len({label for label in ladder.labels[1] if label is not None}) > 1
 
 
-def _ordered(column: str, ladder: Ladder, order: Sequence[str]) -> Axis:
+def _ordered_axis(column: str, ladder: Ladder, order: Sequence[str]) -> Axis:
     rank = {label: i for i, label in enumerate(order)}
     unlisted = sum(label not in rank for label in ladder.labels[0] if label is not None)
     if unlisted:
@@ -283,7 +283,7 @@ def _along(
     )
 
 
-def _plain(column: str, ladder: Ladder, form: Form) -> Axis:
+def _plain_axis(column: str, ladder: Ladder, form: Form) -> Axis:
     """A tree or a set: the codes of the ladder are in the right order already."""
     labels = tuple(ladder.labels[0])
     present = len(labels) - (None in labels)

@@ -281,7 +281,7 @@ def number_grid(
 
         limits = [(count * size, (count + 1) * size) for count in cells]
     source: Source = "default" if declared is None else "recipe"
-    lows, highs = (dict(zip(cells, ends, strict=True)) for ends in _scaled(limits, scale))
+    lows, highs = (dict(zip(cells, ends, strict=True)) for ends in _scale_limits(limits, scale))
     of_ranks = [lows[count] for count in counts], [highs[count] for count in counts]
     return _from_cells(counts, of_ranks, write, step.times(1), source)
 
@@ -311,7 +311,9 @@ def _exact_cell(key: int | float, step: Fraction) -> int:
     return Fraction(repr(key)) // step
 
 
-def _scaled(limits: Sequence[tuple[Any, Any]], scale: float) -> tuple[list[float], list[float]]:
+def _scale_limits(
+    limits: Sequence[tuple[Any, Any]], scale: float
+) -> tuple[list[float], list[float]]:
     """The limits of cells on the line."""
     if scale == 1.0:
         lows = [float(low) for low, _ in limits]

@@ -45,7 +45,7 @@ def cut_by_crowd(
     blocks = list(blocks_of(points, space, crowd, block_size, relaxed=relaxed))
     with ThreadPoolExecutor(max_workers=2) as pool:
         pieces = []
-        for block in pool.map(lambda b: _partitioned(b, space, crowd, relaxed), blocks):
+        for block in pool.map(lambda b: _partition_block(b, space, crowd, relaxed), blocks):
             pieces.append(block)
             progress(len(pieces) / len(blocks), WORDS)
     parts = np.concatenate([part for part, _ in pieces])
@@ -55,7 +55,7 @@ def cut_by_crowd(
     return Regions(parts[:, 0].astype(np.int64), parts[:, 1].astype(np.int64), ends)
 
 
-def _partitioned(
+def _partition_block(
     block: NDArray[np.int32], space: Space, crowd: int, relaxed: bool
 ) -> tuple[NDArray[np.int32], Ints]:
     """The parts and ends of the regions of a block."""

@@ -74,7 +74,7 @@ class Promises:
         class_models = []
         crowds = []
         for i, model in enumerate(goal.models):
-            if model.crowd is None and _implied(i, goal.models):
+            if model.crowd is None and _is_implied(i, goal.models):
                 continue
             if model.crowd is None and _judged_on_classes(model, schema):
                 class_models.append(model)
@@ -192,7 +192,7 @@ class Promises:
         some_member[groups] = members
         counts = {}
         for name, column in classes.counts.items():
-            member_counts = _gathered(column, members)
+            member_counts = _gather_counts(column, members)
             counts[name] = member_counts.merged(groups, count)
         weights = None
         if classes.weights is not None:
@@ -237,7 +237,7 @@ class Promises:
         return people
 
 
-def _implied(i: int, models: Sequence[Model]) -> bool:
+def _is_implied(i: int, models: Sequence[Model]) -> bool:
     """Whether another model implies model *i*; of two that imply each other the first stays."""
     model = models[i]
     return any(
@@ -260,7 +260,7 @@ def _crowd(model: Model, step: str) -> int:
     return model.enough_k
 
 
-def _gathered(counts: Counts, members: Ints) -> Counts:
+def _gather_counts(counts: Counts, members: Ints) -> Counts:
     """Counts of some classes, in the order given."""
     lengths = np.diff(counts.starts)[members]
     ends = np.cumsum(lengths)
@@ -278,7 +278,7 @@ def _gathered(counts: Counts, members: Ints) -> Counts:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Released:
+class _ClassForm:
     """The fields of a class table that say what the classes look like."""
 
     columns: tuple[str, ...]
@@ -288,7 +288,7 @@ class _Released:
     keys: NDArray[np.uint64]
 
 
-def _as_released(cells: Sequence[RegionCells], axes: Sequence[Axis]) -> tuple[_Released, Ints]:
+def _as_released(cells: Sequence[RegionCells], axes: Sequence[Axis]) -> tuple[_ClassForm, Ints]:
     """The classes that the cells of regions form, and the class of every region."""
     layout = Layout.of([len(column.labels) for column in cells])
     keys = np.zeros((len(cells[0].codes), layout.length), dtype=np.uint64)
@@ -300,7 +300,7 @@ def _as_released(cells: Sequence[RegionCells], axes: Sequence[Axis]) -> tuple[_R
         for c in cells
     )
     columns = tuple(axis.column for axis in axes)
-    return _Released(
+    return _ClassForm(
         columns, ladders, levels=(0,) * len(columns), layout=layout, keys=keys[first]
     ), ids
 

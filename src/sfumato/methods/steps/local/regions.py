@@ -207,7 +207,7 @@ def whole_classes(regions: Ints, records: Ints) -> dict[str, Ints]:
 def recode_classes(dataset: Table, plan: ClassRecoding) -> Table:
     """Release a table as a class recoding says."""
     if plan.deals and dataset.copies is not None:
-        dataset, regions = _parted(dataset, plan)
+        dataset, regions = _part_classes(dataset, plan)
     else:
         regions = regions_of_rows(dataset, plan)
     retained_rows = np.flatnonzero(regions != SUPPRESSED)
@@ -315,7 +315,7 @@ class Dealing:
         return dataclasses.replace(plan, borders=Borders(of[inner], keys[last], numbers[last]))
 
 
-def _parted(dataset: Table, plan: ClassRecoding) -> tuple[Table, Ints]:
+def _part_classes(dataset: Table, plan: ClassRecoding) -> tuple[Table, Ints]:
     """Counted combinations cut where a class is split, and their regions.
 
     Which records part ways is not known from counts: this shows what the release looks like, and

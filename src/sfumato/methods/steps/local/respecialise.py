@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sfumato.core.model import Needs
     from sfumato.core.step import Goal
     from sfumato.core.table import Table
-    from sfumato.methods.steps.recoding.lattice import Judged, Lattice
+    from sfumato.methods.steps.recoding.lattice import JudgedNode, Lattice
 
     Ints = NDArray[np.int64]
 
@@ -348,13 +348,15 @@ def holds(
     """Whether all promises hold on what would be released; regions that look alike count as one
     class.
     """
-    table = _released(atoms, parts, columns)
+    table = _released_classes(atoms, parts, columns)
     if not len(table):
         return True
     return not lattice.failing(table).any()
 
 
-def _released(atoms: Atoms, parts: Parts, columns: Mapping[str, RegionColumn]) -> ClassTable:
+def _released_classes(
+    atoms: Atoms, parts: Parts, columns: Mapping[str, RegionColumn]
+) -> ClassTable:
     layout = Layout.of([len(column.labels) for column in columns.values()])
     keys = np.zeros((parts.count, layout.length), dtype=np.uint64)
     for a, column in enumerate(columns.values()):
@@ -496,7 +498,7 @@ def respecialise(
 def _local(ground: LocalGround, goal: Goal) -> list[Parts]:
     """Regions built from the finest cells up, without and with what a budget of records allows."""
     k = size_promised(ground)
-    parts = _covered(ground, goal, k).tidy()
+    parts = _cover_atoms(ground, goal, k).tidy()
     # Records that no cell took: first one by one, then together with whole regions.
     remaining = parts.left(ground.atoms)
     if remaining.any() and parts.count:
@@ -519,7 +521,7 @@ def size_promised(ground: LocalGround) -> int | None:
     return max(size for size in sizes if size is not None)
 
 
-def _covered(ground: LocalGround, goal: Goal, k: int | None) -> Parts:
+def _cover_atoms(ground: LocalGround, goal: Goal, k: int | None) -> Parts:
     goal.progress(0.0, "covering records")
     if k is not None:
         return cover_by_size(ground.atoms, ground.terrain, k)
@@ -541,7 +543,7 @@ def _covered(ground: LocalGround, goal: Goal, k: int | None) -> Parts:
     ).run(goal.progress)
 
 
-def _global(ground: LocalGround, best: Judged) -> Respecialisation:
+def _global(ground: LocalGround, best: JudgedNode) -> Respecialisation:
     """The global optimum as regions, narrowed to what they hold where that keeps the promises."""
     parts, shape = _global_parts(ground, best)
     columns = columns_of(ground.lattice, ground.atoms, shape)
@@ -551,7 +553,7 @@ def _global(ground: LocalGround, best: Judged) -> Respecialisation:
     return ground.proposal(parts) or plain
 
 
-def _global_parts(ground: LocalGround, best: Judged) -> tuple[Parts, Outline]:
+def _global_parts(ground: LocalGround, best: JudgedNode) -> tuple[Parts, Outline]:
     lattice = ground.lattice
     atoms = ground.atoms
     classes = lattice.at(best.node)

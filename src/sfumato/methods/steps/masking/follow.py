@@ -99,7 +99,7 @@ class Follow(ColumnStep):
         attributes_after = {}
         for name in self.columns:
             if name in attributes:
-                attributes_after[name] = _followed(attributes[name])
+                attributes_after[name] = _as_nominal(attributes[name])
         return Masked(
             actions=actions,
             columns=columns,
@@ -116,7 +116,7 @@ class Follow(ColumnStep):
         changed = {}
         for name, attribute in schema.attributes.items():
             if name in self.columns:
-                changed[name] = _followed(attribute)
+                changed[name] = _as_nominal(attribute)
         return Schema({**schema.attributes, **changed})
 
     def _refuse(self, attributes: Mapping[str, Attribute]) -> None:
@@ -134,5 +134,5 @@ class Follow(ColumnStep):
                 )
 
 
-def _followed(attribute: Attribute) -> Attribute:
+def _as_nominal(attribute: Attribute) -> Attribute:
     return dataclasses.replace(attribute, kind=Kind.NOMINAL, hierarchy=None, order=None)

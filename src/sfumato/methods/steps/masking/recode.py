@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 # What a column is once its values were replaced by labels.
 
 
-def relabelled(attribute: Attribute, labels: Sequence[str] | None, **changes: Any) -> Attribute:
+def relabel_attribute(
+    attribute: Attribute, labels: Sequence[str] | None, **changes: Any
+) -> Attribute:
     """The attribute with some fields changed; its hierarchy goes unless it knows all the new
     labels.
 
@@ -246,19 +248,21 @@ class Recode(ColumnStep):
     def recoded(self, attribute: Attribute) -> Attribute:
         """What a column is once it was recoded."""
         if self.breaks is not None:
-            return relabelled(attribute, self.ranges, kind=Kind.ORDINAL, order=self.ranges)
+            return relabel_attribute(attribute, self.ranges, kind=Kind.ORDINAL, order=self.ranges)
         mapping = self.mapping or {}
         new = {*mapping.values(), *([self.other] if self.unmapped == "other" else [])}
         if attribute.order is not None:
             order = self._order(attribute.order)
-            return relabelled(
+            return relabel_attribute(
                 attribute,
                 sorted(new),
                 kind=Kind.NOMINAL if order is None else Kind.ORDINAL,
                 order=order,
             )
         stays = attribute.kind is not Kind.NUMERIC or all(number(text) is not None for text in new)
-        return relabelled(attribute, sorted(new), kind=attribute.kind if stays else Kind.NOMINAL)
+        return relabel_attribute(
+            attribute, sorted(new), kind=attribute.kind if stays else Kind.NOMINAL
+        )
 
     def _order(self, order: Sequence[str]) -> tuple[str, ...] | None:
         """The new values in order, or None where one stands for values that are no neighbours."""

@@ -121,7 +121,7 @@ class Round(ColumnStep):
         else:
             order = Marks.of(dataset).order
         block = block_of(dataset, self.columns, self.within, order=order)
-        below, fractions = _split(block.values, self.base)
+        below, fractions = _split_multiples(block.values, self.base)
         up = self._up(block, fractions, goal)
         rounded_values = _multiples(below + up, self.base)
         changed = np.abs(rounded_values - block.values) > 1e-9 * self.base
@@ -183,7 +183,7 @@ class Round(ColumnStep):
         return (preserved_totals, preserved_numbers.means())
 
 
-def _split(values: Array, base: float) -> tuple[Array, Array]:
+def _split_multiples(values: Array, base: float) -> tuple[Array, Array]:
     """Per value the multiple below and the fraction up to the next; what is a multiple but for
     rounding errors is one.
     """

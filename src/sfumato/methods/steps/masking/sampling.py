@@ -51,7 +51,7 @@ _WEIGHT = Attribute((Role.WEIGHT,), Kind.NUMERIC)
 # How many units of each stratum a sample takes.
 
 
-def allocated(total: int, sizes: Counts, *, equal: bool) -> Counts:
+def allocate_units(total: int, sizes: Counts, *, equal: bool) -> Counts:
     """``total`` units shared out over strata by size or equally, at least one and at most all of
     each.
 
@@ -61,8 +61,8 @@ def allocated(total: int, sizes: Counts, *, equal: bool) -> Counts:
 
     >>> import numpy as np
     >>> (
-    ...     allocated(10, np.array([50, 30, 1]), equal=False).tolist(),
-    ...     allocated(10, np.array([50, 30, 1]), equal=True).tolist(),
+    ...     allocate_units(10, np.array([50, 30, 1]), equal=False).tolist(),
+    ...     allocate_units(10, np.array([50, 30, 1]), equal=True).tolist(),
     ... )
     ([6, 3, 1], [5, 4, 1])
     """
@@ -219,7 +219,7 @@ class Sample(Step):
                 f"Sample: {sample_size:,} {kind}s cannot cover {len(sizes):,} strata; raise the "
                 "size, or use systematic"
             )
-        return allocated(sample_size, sizes, equal=self.allocation == "equal")
+        return allocate_units(sample_size, sizes, equal=self.allocation == "equal")
 
     def __post_init__(self) -> None:
         if self.fraction is not None and self.size is not None:
@@ -275,7 +275,7 @@ class Sample(Step):
             columns=self._weight_column(dataset, weights),
             rows=rows,
             attributes=attributes,
-            preserved=tuple(_preserved(dataset, weights, self.weight, exact=exact)),
+            preserved=tuple(_preserved_moments(dataset, weights, self.weight, exact=exact)),
             warnings=tuple(self._warnings(dataset, sample)),
             public=facts,
             owner=owner,
@@ -319,7 +319,7 @@ class Sample(Step):
             return []
         return [(self.weight, "added: the inverse of the chance to be sampled")]
 
-    def _warnings(self, dataset: Table, sample: _Drawn) -> list[str]:
+    def _warnings(self, dataset: Table, sample: _DrawnUnits) -> list[str]:
         messages = [WHOLE] if sample.taken == sample.units else []
         if sample.uneven and self.weight is None and dataset.schema.only(Role.WEIGHT) is None:
             messages.append(
@@ -330,7 +330,7 @@ class Sample(Step):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Drawn:
+class _DrawnUnits:
     """Per row the chance with which it was drawn, 0 if it was not; and how many units of how many
     that were.
     """
@@ -347,7 +347,7 @@ class _Drawn:
         return len(chances) > 0 and bool(chances.max() - chances.min() > 0.02 * chances.max())
 
 
-def _draw(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
+def _draw(step: Sample, dataset: Table, goal: Goal) -> _DrawnUnits:
     kind, codes = _units(step, dataset)
     if kind == "row" and step.method != "systematic":
         return _draw_rows(step, dataset, goal)
@@ -391,7 +391,7 @@ def _draw(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
     unit_chances[picked] = chances[picked]
     per_row = np.empty(len(dataset))
     per_row[order] = unit_chances[units]
-    return _Drawn(per_row, kind, units=count, taken=sample_size, strata=int(strata.max()) + 1)
+    return _DrawnUnits(per_row, kind, units=count, taken=sample_size, strata=int(strata.max()) + 1)
 
 
 # Rows drawn one by one: those with the smallest words of their stratum.
@@ -464,7 +464,7 @@ class _Smallest:
         )
 
 
-def _draw_rows(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
+def _draw_rows(step: Sample, dataset: Table, goal: Goal) -> _DrawnUnits:
     """Rows whose word is not above that of the last one drawn in their stratum.
 
     Two rows of a stratum share a word of 64 bits with a chance of about n²/2⁶⁵; only then one more
@@ -478,7 +478,7 @@ def _draw_rows(step: Sample, dataset: Table, goal: Goal) -> _Drawn:
     is_drawn = goal.keyed("sample").words(Marks.of(dataset)) <= thresholds[codes]
     total = sum(quotas.sizes.values())
     sample_size = sum(quotas.each.values())
-    return _Drawn(
+    return _DrawnUnits(
         np.where(is_drawn, chances[codes], 0.0),
         "row",
         units=total,
@@ -507,7 +507,7 @@ def _units(step: Sample, dataset: Table) -> tuple[str, Rows]:
     return step.unit or ("person" if "person" in kinds else "household"), unit_codes
 
 
-def _preserved(
+def _preserved_moments(
     dataset: Table, weights: Array, weight: str | None, *, exact: bool
 ) -> list[Preserved]:
     """The size of the population, and the means of columns of numbers, as the weights tell them."""

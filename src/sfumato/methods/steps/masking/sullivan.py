@@ -65,7 +65,7 @@ class NormalScale:
         middles = (np.cumsum(mass) - mass / 2) / total
         shares = np.full(len(column), 0.5)
         shares[ordered_rows] = middles
-        shares[present] = _averaged(shares[present], groups[present])
+        shares[present] = _average_groups(shares[present], groups[present])
         scores = ndtri(shares)
         distinct, starts = np.unique(column[ordered_rows], return_index=True)
         ends = typical = np.zeros(0)
@@ -105,7 +105,7 @@ class NormalScale:
         return steps
 
 
-def _averaged(values: Array, groups: Rows) -> Array:
+def _average_groups(values: Array, groups: Rows) -> Array:
     _, number, counts = np.unique(groups, return_inverse=True, return_counts=True)
     return (np.bincount(number, values) / counts)[number]
 
@@ -197,7 +197,7 @@ class Sullivan:
             # Released correlations mix those of scores and noise as 1 : α, so the noise must make
             # up for (1 + α)/α times the gap.
             corrected = shape + apart * (1 + self.alpha) / self.alpha
-            shape = semidefinite(_limited(corrected))[0]
+            shape = semidefinite(_limit_correlations(corrected))[0]
         moved = _distances(best - scores, start, self.alpha, shrink)
         self.left += int((moved < self._threshold(len(scales))).sum())
         self.gap = max(self.gap, best_gap)
@@ -239,7 +239,7 @@ class Sullivan:
         return correlation_of(covariance_of(values, weights))
 
 
-def _limited(shape: Array) -> Array:
+def _limit_correlations(shape: Array) -> Array:
     """Correlations drawn into what correlations can be."""
     limited = np.clip(shape, -1.0, 1.0)
     np.fill_diagonal(limited, np.diag(shape))

@@ -39,7 +39,7 @@ from sfumato.methods.steps.masking.block import (
 from sfumato.methods.steps.masking.category_ranks import ranks_of, values_at
 from sfumato.methods.steps.masking.masking_fields import Names, require_table
 from sfumato.methods.steps.masking.preserved_moments import KeptNumbers
-from sfumato.methods.steps.masking.recode import lost_hierarchy, relabelled
+from sfumato.methods.steps.masking.recode import lost_hierarchy, relabel_attribute
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -237,7 +237,7 @@ class TopBottomCoding(ColumnStep):
         order = attribute.order
         if order is not None:
             order = (*((bottom,) if bottom else ()), *order, *((top,) if top else ()))
-        return relabelled(attribute, new, kind=Kind.ORDINAL, order=order)
+        return relabel_attribute(attribute, new, kind=Kind.ORDINAL, order=order)
 
     def label(self, end: str, threshold: str | None = None) -> str | None:
         """The label of a tail; None where there is none or where it depends on the data."""

@@ -73,7 +73,7 @@ def _share_out(points: Points, buckets: Labels, limits: Limits, groups: Labels) 
     return bool(classes == len(limits.sizes))
 
 
-def halved(points: Points, buckets: Sequence[Labels], k: int, t: float) -> Labels:
+def halve_parts(points: Points, buckets: Sequence[Labels], k: int, t: float) -> Labels:
     """Cut parts in two along the dimension that varies most, as long as both halves are within t of
     the table.
 
@@ -91,7 +91,7 @@ def halved(points: Points, buckets: Sequence[Labels], k: int, t: float) -> Label
     while waiting:
         rows = waiting.pop()
         part_buckets = [bucket_codes[rows] for bucket_codes in buckets]
-        upper = _cut(points[rows], cells[rows], part_buckets, shares=shares, k=k, t=t)
+        upper = _find_cut(points[rows], cells[rows], part_buckets, shares=shares, k=k, t=t)
         if upper is None:
             groups[rows] = classes
             classes += 1
@@ -100,7 +100,7 @@ def halved(points: Points, buckets: Sequence[Labels], k: int, t: float) -> Label
     return groups
 
 
-def _cut(
+def _find_cut(
     points: Points,
     cells: Labels,
     buckets: Sequence[Labels],

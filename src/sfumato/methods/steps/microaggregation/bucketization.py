@@ -24,9 +24,9 @@ from sfumato.methods.formulas.bucket_counts import distance_of
 from sfumato.methods.formulas.bucket_plans import plan_buckets
 from sfumato.methods.steps.local.grid import Steps, contradict_grid, require_steps
 from sfumato.methods.steps.masking.masking_fields import Names, require_table
-from sfumato.methods.steps.microaggregation.bucket_classes import Limits, greedy, halved
+from sfumato.methods.steps.microaggregation.bucket_classes import Limits, greedy, halve_parts
 from sfumato.methods.steps.microaggregation.buckets import buckets_of, points_of
-from sfumato.methods.steps.microaggregation.flow_assignment import improved
+from sfumato.methods.steps.microaggregation.flow_assignment import improve_classes
 from sfumato.methods.steps.microaggregation.group_values import (
     BucketColumn,
     as_centres,
@@ -197,7 +197,7 @@ class Bucketize(Step):
             attributes=attributes,
             warnings=tuple(self._warnings(dataset.schema, quasi)),
             public=self._facts(count, groups, distance) | grids_of(released),
-            owner={**notes, **_worst(groups, buckets), "sse_over_sst": _lost(points, groups)},
+            owner={**notes, **_worst(groups, buckets), "sse_over_sst": _lost_share(points, groups)},
         )
 
     def apply(self, dataset: Table, plan: Masked) -> Table:
@@ -253,7 +253,7 @@ class Bucketize(Step):
         self, points: Points, buckets: Sequence[Labels], goal: Goal
     ) -> tuple[Labels, Document]:
         if self.assignment == "halving" or self.separate:
-            return halved(points, buckets, self.k, self.t), {"assignment": "halving"}
+            return halve_parts(points, buckets, self.k, self.t), {"assignment": "halving"}
         bucket_plan = plan_buckets(len(points), self.k, self.t, buckets=self.buckets)
         limits = Limits.of(bucket_plan.class_sizes, np.bincount(buckets[0]).tolist(), self.t)
         groups, fixed = greedy(points, buckets[0], limits)
@@ -262,7 +262,7 @@ class Bucketize(Step):
             return groups, notes
         rounds = self.rounds or 10
         near = self.near or 30
-        groups, improvement = improved(
+        groups, improvement = improve_classes(
             points, buckets[0], groups, limits, rounds=rounds, near=near, progress=goal.progress
         )
         return groups, {**notes, **improvement}
@@ -345,7 +345,7 @@ def _worst(groups: Labels, buckets: Sequence[Labels]) -> dict[str, int]:
     }
 
 
-def _lost(points: Points, groups: Labels) -> float:
+def _lost_share(points: Points, groups: Labels) -> float:
     total = total_of(points)
     if not (total > 0):
         return 0.0

@@ -13,7 +13,7 @@ from sfumato.methods.formulas.bucket_counts import bucket_sizes
 from sfumato.methods.steps.masking.block import computable
 from sfumato.methods.steps.microaggregation.embedding import (
     ON_A_LINE,
-    embedded,
+    embed_columns,
     form_of,
     ladder_of,
     line_of,
@@ -35,7 +35,7 @@ def points_of(dataset: Table, columns: Sequence[str]) -> Points:
     for name, form in forms.items():
         if form in ON_A_LINE:
             lines[name] = computable(line_of(dataset, name, form), name)
-    return embedded(dataset, forms, lines, standardize=True)
+    return embed_columns(dataset, forms, lines, standardize=True)
 
 
 def buckets_of(dataset: Table, columns: Sequence[str], count: int) -> Labels:
@@ -75,13 +75,13 @@ def clusters(points: Points, sizes: Sequence[int]) -> Labels:
     remaining = np.arange(len(points))
     for number, size in enumerate(sizes):
         remaining_points = points[remaining]
-        distances = _squared(remaining_points - remaining_points.mean(axis=0))
+        distances = _square(remaining_points - remaining_points.mean(axis=0))
         seed = remaining_points[int(distances.argmax())]
-        nearest = np.argsort(_squared(remaining_points - seed), kind="stable")[:size]
+        nearest = np.argsort(_square(remaining_points - seed), kind="stable")[:size]
         cluster_of[remaining[nearest]] = number
         remaining = np.delete(remaining, nearest)
     return cluster_of
 
 
-def _squared(differences: Points) -> Points:
+def _square(differences: Points) -> Points:
     return np.asarray((differences**2).sum(axis=1))

@@ -71,19 +71,19 @@ def close_classes(
         start = _one_of_each(points, line, size)
         notes = {"class_size": size}
     elif method == "k_anonymity_first" and distance_bounds(n, k)[0] <= t:
-        start = _swapped(points, line, k, t)
+        start = _swap_until_close(points, line, k, t)
         notes = {}
     else:  # no class of k could be within t whatever it swaps: they must be merged
         start = mdav_of(points, k)
         notes = {}
-    groups = merged(points, line, start, t)
+    groups = merge_until_close(points, line, start, t)
     classes = int(start.max()) + 1
     if float(line.distances(groups).max()) > t + TOLERANCE or int(np.bincount(groups).min()) < k:
         raise InternalError("some classes do not hold k and t; report this as a bug")
     return groups, {**notes, "merged": classes - int(groups.max()) - 1}
 
 
-def _swapped(points: Points, line: RecordLine, k: int, t: float) -> Labels:
+def _swap_until_close(points: Points, line: RecordLine, k: int, t: float) -> Labels:
     groups = np.empty(len(points), dtype=np.int64)
     columns = np.array(points.T, order="C")
     kernels.buckets.build_close_classes(
@@ -114,7 +114,7 @@ def _one_of_each(points: Points, line: RecordLine, size: int) -> Labels:
     return greedy(points, part_of, Limits(counts.sum(axis=1), counts, counts))[0]
 
 
-def merged(points: Points, line: RecordLine, groups: Labels, t: float) -> Labels:
+def merge_until_close(points: Points, line: RecordLine, groups: Labels, t: float) -> Labels:
     """Join the class that is farthest from the table with the one whose centre is nearest, until
     all are within t.
 

@@ -138,14 +138,14 @@ def ladder_of(dataset: Table, name: str) -> tuple[Encoded, Ladder, NDArray[np.in
     return encoded, ladder, codes[encoded.codes]
 
 
-def embedded(
+def embed_columns(
     dataset: Table, forms: Mapping[str, Form], lines: Mapping[str, Array], *, standardize: bool
 ) -> Array:
     """The columns as points, one row a record, in the order of the table."""
     parts: list[Array] = []
     for name, form in forms.items():
         if form in ON_A_LINE:
-            parts.append(_scaled(lines[name], standardize=standardize)[:, None])
+            parts.append(_scale_columns(lines[name], standardize=standardize)[:, None])
         elif form == "nominal":
             encoded = dataset.encoded(name)
             parts.append(_indicators(encoded.codes, encoded.labels, 2.0))
@@ -159,7 +159,7 @@ def embedded(
     return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
 
-def _scaled(values: Array, *, standardize: bool) -> Array:
+def _scale_columns(values: Array, *, standardize: bool) -> Array:
     """z-scores of the known values; a column that does not vary says nothing. Missing is 0."""
     present = ~np.isnan(values)
     scores = np.zeros(len(values))

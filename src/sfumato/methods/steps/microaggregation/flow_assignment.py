@@ -32,7 +32,7 @@ FINENESS = 1_000_000
 """Costs are whole numbers up to this."""
 
 
-def improved(
+def improve_classes(
     points: Points,
     buckets: Labels,
     groups: Labels,
@@ -123,7 +123,7 @@ def by_network(
             "no flow was found, although the present classes are one; report this as a bug"
         )
     used = np.asarray(network.flows(np.arange(len(records)))) > 0
-    return _picked(records[used], classes[used], n)
+    return _pick_classes(records[used], classes[used], n)
 
 
 def by_linear_program(
@@ -164,10 +164,10 @@ def by_linear_program(
         )
     # A whole solution up to rounding: 0 or 1.
     used = flow.x > 0.5
-    return _picked(records[used], classes[used], n)
+    return _pick_classes(records[used], classes[used], n)
 
 
-def _picked(records: Labels, classes: Labels, n: int) -> Labels:
+def _pick_classes(records: Labels, classes: Labels, n: int) -> Labels:
     groups = np.full(n, -1, dtype=np.int64)
     groups[records] = classes
     if len(records) != n or (groups < 0).any():

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato import kernels
-from sfumato.methods.steps.microaggregation.inputs import Found, PointGround, error_of
-from sfumato.methods.steps.microaggregation.local_search import numbered
+from sfumato.methods.steps.microaggregation.inputs import FormedGroups, PointGround, error_of
+from sfumato.methods.steps.microaggregation.local_search import number_groups
 from sfumato.methods.steps.microaggregation.mdav import mdav, mdav_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ FEW = 25
 GENERATIONS = 2000
 
 
-def genetic(ground: PointGround) -> Found:
+def genetic(ground: PointGround) -> FormedGroups:
     """Evolve the groups of MDAV within macro-clusters: some of its groups whose means lie near to
     each other.
     """
@@ -33,11 +33,11 @@ def genetic(ground: PointGround) -> Found:
     for part in ground.parts:
         clusters += macro_clusters(ground, start, part)
     for clusters_done, rows in enumerate(clusters, 1):
-        own = numbered(start[rows])
+        own = number_groups(start[rows])
         # All draws of a cluster at once: six a generation, which the loop uses up in order.
         draws = random.random((GENERATIONS, 6))
         evolved = kernels.microaggregation.evolve(ground.points[rows], ground.k, own, draws)
-        part_groups = numbered(evolved)
+        part_groups = number_groups(evolved)
         groups[rows] = part_groups + count
         count += int(part_groups.max()) + 1
         ground.progress(clusters_done / len(clusters), "evolving groups")
@@ -45,12 +45,12 @@ def genetic(ground: PointGround) -> Found:
     if np.size(groups):
         notes["start_error"] = error_of(ground.points, start)
     notes |= {"macro_clusters": len(clusters), "generations": GENERATIONS}
-    return Found(groups, notes)
+    return FormedGroups(groups, notes)
 
 
 def macro_clusters(ground: PointGround, groups: Labels, part: Labels) -> list[Labels]:
     """The records of a part in clusters of whole groups: MDAV of the means of the groups."""
-    own = numbered(groups[part])
+    own = number_groups(groups[part])
     sizes = np.bincount(own)
     sums = np.zeros((len(sizes), ground.points.shape[1]))
     np.add.at(sums, own, ground.points[part])

@@ -16,7 +16,7 @@ from sfumato.errors import SchemaError
 from sfumato.methods.steps.microaggregation.embedding import (
     ON_A_LINE,
     Form,
-    embedded,
+    embed_columns,
     form_of,
     line_of,
 )
@@ -87,7 +87,7 @@ def table_of(
         order=order,
         forms=forms,
         lines=lines,
-        points=embedded(ordered, forms, lines, standardize=standardize),
+        points=embed_columns(ordered, forms, lines, standardize=standardize),
         parts=parts,
         weights=row_weights,
         weighted=weights_column is not None,

@@ -36,7 +36,7 @@ class PointGround:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Found:
+class FormedGroups:
     """The group of every record, numbered from 0 over all parts, and what the method knows
     besides.
     """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato import kernels
-from sfumato.methods.steps.microaggregation.inputs import Found, PointGround, by_part
+from sfumato.methods.steps.microaggregation.inputs import FormedGroups, PointGround, by_part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     Labels = NDArray[np.int64]
 
 
-def k_ward(ground: PointGround, mixability: float = 1.0) -> Found:
+def k_ward(ground: PointGround, mixability: float = 1.0) -> FormedGroups:
     """Ward's joining of groups until all have k records; two groups with ⌈t·k⌉ records each are
     never joined.
 
     Mixability t = 1 is k-Ward.
     """
-    return Found(by_part(ground, lambda points, k: k_ward_of(points, k, math.ceil(mixability * k))))
+    return FormedGroups(
+        by_part(ground, lambda points, k: k_ward_of(points, k, math.ceil(mixability * k)))
+    )
 
 
 def k_ward_of(points: Array, k: int, enough: int) -> Labels:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.fields import Document
-from sfumato.methods.steps.microaggregation.inputs import Found, PointGround, error_of
+from sfumato.methods.steps.microaggregation.inputs import FormedGroups, PointGround, error_of
 from sfumato.methods.steps.microaggregation.mdav import mdav
 
 if TYPE_CHECKING:
@@ -56,18 +56,18 @@ downhill would be in vain.
 """
 
 
-def refined(ground: PointGround) -> Found:
+def refine_groups(ground: PointGround) -> FormedGroups:
     """MDAV, then records moved and swapped, groups dissolved and created, as long as each lowers
     the error.
     """
     start = mdav(ground).groups
-    groups = grouped(ground, start)
-    changes = descended(groups, ground.k, np.arange(len(start)), error_of(ground.points, start))
+    groups = build_groups(ground, start)
+    changes = descend(groups, ground.k, np.arange(len(start)), error_of(ground.points, start))
     notes = {"start_error": error_of(ground.points, start), "changes": changes}
-    return Found(numbered(groups.groups), notes)
+    return FormedGroups(number_groups(groups.groups), notes)
 
 
-def best(ground: PointGround, *, effort: int | None, seconds: float | None) -> Found:
+def best(ground: PointGround, *, effort: int | None, seconds: float | None) -> FormedGroups:
     """The best groups that annealing meets; see :class:`AnnealingSearch`."""
     if effort is None and seconds is None:
         effort = EFFORT
@@ -84,9 +84,9 @@ class AnnealingSearch:
     So outliers are decided first, dense regions last, and nothing is spent where nothing can be
     won. After each anneal smaller regions of the best groups so far are annealed, with preference
     for those with a large error. Every anneal goes downhill to its end, and is then crossed with
-    the best so far (:func:`crossed`): each part of the table where the two differ is taken from the
-    better one. So what one anneal decides well is never lost to what it decides badly elsewhere,
-    and the best only gets better.
+    the best so far (:func:`cross_groupings`): each part of the table where the two differ is
+    taken from the better one. So what one anneal decides well is never lost to what it decides
+    badly elsewhere, and the best only gets better.
 
     What is counted is work, never time: the same seed and effort give the same groups on any
     machine, however busy it is.
@@ -100,16 +100,16 @@ class AnnealingSearch:
         # The state of the kernel's own generator of random words.
         self.draws = self.random.integers(1, 2**63, size=1, dtype=np.uint64)
         start = mdav(ground).groups
-        self.made = grouped(ground, start)
+        self.made = build_groups(ground, start)
         self.everyone = np.arange(len(start))
         self.start_error = error_of(ground.points, start)
-        descended(self.made, self.k, self.everyone, self.start_error)
+        descend(self.made, self.k, self.everyone, self.start_error)
         self.least = self._error(self.made.groups)
         self.groups = self.made.groups.copy()
         self.scales = scales_of(self.made, self.k)
         self.tried = 0
 
-    def run(self, effort: int | None, seconds: float | None) -> Found:
+    def run(self, effort: int | None, seconds: float | None) -> FormedGroups:
         """Search until the effort is spent, or what stands for the seconds."""
         allowed = math.inf
         if seconds is not None:
@@ -125,9 +125,11 @@ class AnnealingSearch:
         # What is under way when the effort is spent goes downhill once more, if it is near the
         # best.
         if self._error(self.made.groups) < HOPELESS * self.least:
-            descended(self.made, self.k, self.everyone, self.least)
+            descend(self.made, self.k, self.everyone, self.least)
             self._keep()
-        return Found(numbered(self.groups), self._notes(stopped, time.process_time() - self.began))
+        return FormedGroups(
+            number_groups(self.groups), self._notes(stopped, time.process_time() - self.began)
+        )
 
     @property
     def pace(self) -> float:
@@ -188,7 +190,7 @@ class AnnealingSearch:
                 )
                 waiting -= tries
                 yield tries
-        descended(self.made, self.k, order, self.least)
+        descend(self.made, self.k, order, self.least)
 
     def _anneal_region(self, last: float) -> Iterator[int]:
         """Anneal the records around one of the best groups so far."""
@@ -224,7 +226,7 @@ class AnnealingSearch:
         """Cross the groups with the best so far, and remember what comes of it when it is
         better.
         """
-        groups = crossed(self.made.points, self.groups, self.made.groups)
+        groups = cross_groupings(self.made.points, self.groups, self.made.groups)
         error = self._error(groups)
         if error < self.least:
             self.least = error
@@ -235,7 +237,7 @@ class AnnealingSearch:
         return float(kernels.group_changes.sum_squared_errors(self.made.points, groups, count))
 
 
-def grouped(ground: PointGround, groups: Labels) -> kernels.group_changes.Groups:
+def build_groups(ground: PointGround, groups: Labels) -> kernels.group_changes.Groups:
     """Groups with all that the loops keep about them."""
     n, d = ground.points.shape
     # Padded with zeros to a multiple of four columns: vector instructions take four at a time.
@@ -285,7 +287,7 @@ def neighbours(ground: PointGround) -> NDArray[np.int32]:
     return near
 
 
-def crossed(points: Array, first_labels: Labels, second_labels: Labels) -> Labels:
+def cross_groupings(points: Array, first_labels: Labels, second_labels: Labels) -> Labels:
     """The best of two ways to group records, part by part; the same groups as the first where the
     two are equally good.
 
@@ -295,16 +297,15 @@ def crossed(points: Array, first_labels: Labels, second_labels: Labels) -> Label
 
     >>> import numpy as np
     >>> points = np.array([[0.0], [1.0], [2.0], [3.0], [10.0], [11.0], [12.0], [13.0]])
-    >>> numbered(
-    ...     crossed(points, np.array([0, 0, 1, 1, 2, 3, 2, 3]), np.array([0, 1, 0, 1, 2, 2, 3, 3]))
-    ... ).tolist()
+    >>> first, second = np.array([0, 0, 1, 1, 2, 3, 2, 3]), np.array([0, 1, 0, 1, 2, 2, 3, 3])
+    >>> number_groups(cross_groupings(points, first, second)).tolist()
     [0, 0, 1, 1, 2, 2, 3, 3]
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    first = numbered(first_labels)
-    second = numbered(second_labels)
+    first = number_groups(first_labels)
+    second = number_groups(second_labels)
     size = int(first.max()) + 1
     nodes = size + int(second.max()) + 1
     # Groups are nodes, records the edges between the two groups they belong to.
@@ -314,7 +315,7 @@ def crossed(points: Array, first_labels: Labels, second_labels: Labels) -> Label
     errors = [np.bincount(part, weights=errors_of(points, groups)) for groups in (first, second)]
     # Groups of the second way get numbers that no group of the first has.
     is_better = (errors[1] < errors[0])[part]
-    return numbered(np.where(is_better, second + size, first))
+    return number_groups(np.where(is_better, second + size, first))
 
 
 def errors_of(points: Array, groups: Labels) -> Array:
@@ -345,12 +346,12 @@ def scales_of(groups: Groups, k: int) -> Array:
     return scales
 
 
-def descended(groups: Groups, k: int, active: Labels, error: float) -> int:
+def descend(groups: Groups, k: int, active: Labels, error: float) -> int:
     """Go downhill until nothing lowers the error; returns the number of changes."""
     least_gain = SMALLEST * max(error, SMALLEST)
     return int(kernels.microaggregation.descend(groups, k, active, least_gain, ROUNDS))
 
 
-def numbered(groups: Labels) -> Labels:
+def number_groups(groups: Labels) -> Labels:
     """The same groups numbered from 0 without gaps."""
     return np.unique(groups, return_inverse=True)[1].astype(np.int64)

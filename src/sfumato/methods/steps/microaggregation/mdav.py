@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato import kernels
-from sfumato.methods.steps.microaggregation.inputs import Found, by_part
+from sfumato.methods.steps.microaggregation.inputs import FormedGroups, by_part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,9 +27,9 @@ SCANNED = 5000
 """Times 2 for every dimension: the records from which a tree pays."""
 
 
-def mdav(ground: PointGround) -> Found:
+def mdav(ground: PointGround) -> FormedGroups:
     """Domingo-Ferrer & Torra's MDAV, part by part."""
-    return Found(by_part(ground, mdav_of))
+    return FormedGroups(by_part(ground, mdav_of))
 
 
 def mdav_of(points: Points, k: int) -> Labels:
@@ -49,7 +49,7 @@ def mdav_of(points: Points, k: int) -> Labels:
     return groups
 
 
-def v_mdav(ground: PointGround, gamma: float) -> Found:
+def v_mdav(ground: PointGround, gamma: float) -> FormedGroups:
     """Solanas & Martínez-Ballesté's V-MDAV: groups of k to 2k − 1 records."""
 
     def of_part(points: Points, k: int) -> Labels:
@@ -57,10 +57,10 @@ def v_mdav(ground: PointGround, gamma: float) -> Found:
         kernels.microaggregation.build_v_mdav_groups(points, k, gamma, groups)
         return groups
 
-    return Found(by_part(ground, of_part))
+    return FormedGroups(by_part(ground, of_part))
 
 
-def partitioned(ground: PointGround, block: int) -> Found:
+def group_by_blocks(ground: PointGround, block: int) -> FormedGroups:
     """Cut every part into blocks and group each by MDAV."""
     blocks: list[Labels] = []
     for rows in ground.parts:
@@ -72,7 +72,7 @@ def partitioned(ground: PointGround, block: int) -> Found:
         groups[rows] = part_groups + count
         count += int(part_groups.max()) + 1
         ground.progress(blocks_done / len(blocks), "grouping records")
-    return Found(groups, {"blocks": len(blocks), "largest_block": max(map(len, blocks))})
+    return FormedGroups(groups, {"blocks": len(blocks), "largest_block": max(map(len, blocks))})
 
 
 def blocks_of(points: Points, k: int, block_size: int) -> list[Labels]:

@@ -11,12 +11,17 @@ from sfumato.core.step import Goal
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.microaggregation import local_search
-from sfumato.methods.steps.microaggregation.embedding import ON_A_LINE, embedded, form_of, line_of
+from sfumato.methods.steps.microaggregation.embedding import (
+    ON_A_LINE,
+    embed_columns,
+    form_of,
+    line_of,
+)
 from sfumato.methods.steps.microaggregation.genetic import genetic
 from sfumato.methods.steps.microaggregation.grouped_table import GroupedTable
-from sfumato.methods.steps.microaggregation.inputs import Found, PointGround
+from sfumato.methods.steps.microaggregation.inputs import FormedGroups, PointGround
 from sfumato.methods.steps.microaggregation.k_ward import k_ward
-from sfumato.methods.steps.microaggregation.mdav import BLOCK, mdav, partitioned, v_mdav
+from sfumato.methods.steps.microaggregation.mdav import BLOCK, group_by_blocks, mdav, v_mdav
 from sfumato.methods.steps.microaggregation.runs import (
     best_runs,
     by_score,
@@ -44,7 +49,7 @@ Method = Literal[
 GAMMA = 0.2
 
 
-def grouping(step: Any, table: GroupedTable, goal: Goal) -> dict[str, Found]:
+def grouping(step: Any, table: GroupedTable, goal: Goal) -> dict[str, FormedGroups]:
     """The groups of the rows that a step's method finds, by column: the same for all, but for
     individual ranking.
     """
@@ -54,11 +59,11 @@ def grouping(step: Any, table: GroupedTable, goal: Goal) -> dict[str, Found]:
         table.points[rows], parts, k=step.k, draw=goal.stream, progress=goal.progress
     )
     if step.method == "individual_ranking":
-        return {name: _ranked(step, table, ground, name) for name in table.forms}
+        return {name: _rank_and_group(step, table, ground, name) for name in table.forms}
     return dict.fromkeys(table.forms, _of_all(step, table, ground))
 
 
-def _of_all(step: Any, table: GroupedTable, ground: PointGround) -> Found:
+def _of_all(step: Any, table: GroupedTable, ground: PointGround) -> FormedGroups:
     if step.method == "single_axis":
         return by_score(_on_axis(step, table, ground), first_dimension)
     if step.method in ("z_score_sum", "optimal"):
@@ -74,17 +79,17 @@ def _of_all(step: Any, table: GroupedTable, ground: PointGround) -> Found:
     return _by_distance(step, ground)
 
 
-def _by_distance(step: Any, ground: PointGround) -> Found:
+def _by_distance(step: Any, ground: PointGround) -> FormedGroups:
     if step.method == "v_mdav":
         return v_mdav(ground, GAMMA if step.gamma is None else step.gamma)
     if step.method == "partitioned":
-        return partitioned(ground, step.block or BLOCK)
+        return group_by_blocks(ground, step.block or BLOCK)
     if step.method in ("k_ward", "generalized_k_ward"):
         return k_ward(ground, step.mixability or 1.0)
     if step.method == "genetic":
         return genetic(ground)
     if step.method == "refined":
-        return local_search.refined(ground)
+        return local_search.refine_groups(ground)
     if step.method == "best":
         return local_search.best(ground, effort=step.effort, seconds=step.seconds)
     return mdav(ground)
@@ -99,11 +104,11 @@ def _require_lines(method: str, table: GroupedTable) -> None:
         )
 
 
-def _ranked(step: Any, table: GroupedTable, ground: PointGround, name: str) -> Found:
+def _rank_and_group(step: Any, table: GroupedTable, ground: PointGround, name: str) -> FormedGroups:
     """The groups of one column alone."""
     _require_lines(step.method, table)
     column_form = {name: table.forms[name]}
-    points = embedded(table.dataset, column_form, table.lines, standardize=step.standardize)
+    points = embed_columns(table.dataset, column_form, table.lines, standardize=step.standardize)
     return by_score(dataclasses.replace(ground, points=points[table.rows]), first_dimension)
 
 

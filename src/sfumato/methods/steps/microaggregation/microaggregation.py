@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.table import Table
-    from sfumato.methods.steps.microaggregation.inputs import Found
+    from sfumato.methods.steps.microaggregation.inputs import FormedGroups
 
     Labels = NDArray[np.int64]
 
@@ -182,7 +182,7 @@ class Microaggregate(ColumnStep):
         )
         groupings = grouping(self, table, goal)
         groups = _with_gaps(table, groupings)
-        columns = {name: _released(table, name, groups[name]) for name in self.columns}
+        columns = {name: _release_column(table, name, groups[name]) for name in self.columns}
         facts = preserved_facts(table, columns, groups)
         columns_in_order = {
             name: _in_table_order(column, table.order) for name, column in columns.items()
@@ -241,7 +241,7 @@ class Microaggregate(ColumnStep):
             yield "groups count records, not persons: one person may fill a group"
 
 
-def _with_gaps(table: GroupedTable, groupings: Mapping[str, Found]) -> dict[str, Labels]:
+def _with_gaps(table: GroupedTable, groupings: Mapping[str, FormedGroups]) -> dict[str, Labels]:
     """By column the group of every record; −1 for those that are left out."""
     groups_of: dict[int, Labels] = {}
     for column_grouping in groupings.values():
@@ -251,7 +251,7 @@ def _with_gaps(table: GroupedTable, groupings: Mapping[str, Found]) -> dict[str,
     return {name: groups_of[id(column_grouping)] for name, column_grouping in groupings.items()}
 
 
-def _released(table: GroupedTable, name: str, groups: Labels) -> pl.Series:
+def _release_column(table: GroupedTable, name: str, groups: Labels) -> pl.Series:
     return centres(
         table.dataset,
         name,

@@ -36,7 +36,7 @@ def preserved_facts(
     """Compare the released columns, in canonical order, with the original ones."""
     names = tuple(table.forms)
     sizes = [np.bincount(groups[name][groups[name] >= 0]) for name in names]
-    lost = _lost(table, groups)
+    lost = _lost_share(table, groups)
     owner = {
         "sse_over_sst": lost,
         "groups": len(sizes[0]),
@@ -47,7 +47,7 @@ def preserved_facts(
     return KeptFacts((*_moments(table, columns), spread), len(sizes[0]), owner)
 
 
-def _lost(table: GroupedTable, groups: Mapping[str, Labels]) -> float:
+def _lost_share(table: GroupedTable, groups: Mapping[str, Labels]) -> float:
     """SSE/SST of the points; with groups of their own for every column, over all columns."""
     rows = table.rows
     labels = list(groups.values())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato import kernels
-from sfumato.methods.steps.microaggregation.inputs import Found, PointGround, by_part
+from sfumato.methods.steps.microaggregation.inputs import FormedGroups, PointGround, by_part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,12 +33,12 @@ def runs_of(scores: Array, k: int) -> Labels:
     return groups
 
 
-def by_score(ground: PointGround, score: Callable[[Array], Array]) -> Found:
+def by_score(ground: PointGround, score: Callable[[Array], Array]) -> FormedGroups:
     """Runs of k records by a score of their points, part by part."""
-    return Found(by_part(ground, lambda points, k: runs_of(score(points), k)))
+    return FormedGroups(by_part(ground, lambda points, k: runs_of(score(points), k)))
 
 
-def best_runs(ground: PointGround, score: Callable[[Array], Array]) -> Found:
+def best_runs(ground: PointGround, score: Callable[[Array], Array]) -> FormedGroups:
     """The runs with the least squared error among all runs of records in the order of a score."""
 
     def of_part(points: Array, k: int) -> Labels:
@@ -51,7 +51,7 @@ def best_runs(ground: PointGround, score: Callable[[Array], Array]) -> Found:
         groups[order] = runs
         return groups
 
-    return Found(by_part(ground, of_part))
+    return FormedGroups(by_part(ground, of_part))
 
 
 def first_component(points: Array) -> Array:

@@ -141,7 +141,11 @@ class TClosenessMicroaggregate(Step):
             attributes=attributes,
             warnings=tuple(self._warnings(dataset.schema, quasi, int(groups.max()) + 1)),
             public=self._facts(groups, float(distances.max())) | grids_of(released),
-            owner={**notes, "sse_over_sst": _lost(points, groups), **self._bounds(len(dataset))},
+            owner={
+                **notes,
+                "sse_over_sst": _lost_share(points, groups),
+                **self._bounds(len(dataset)),
+            },
         )
 
     def apply(self, dataset: Table, plan: Masked) -> Table:
@@ -239,7 +243,7 @@ class TClosenessMicroaggregate(Step):
             yield (f"{self.name}: groups count records, not persons: one person may fill a group")
 
 
-def _lost(points: Points, groups: Labels) -> float:
+def _lost_share(points: Points, groups: Labels) -> float:
     total = total_of(points)
     if not (total > 0):
         return 0.0

@@ -42,7 +42,7 @@ WIDEST = 1 << 48
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Asked:
+class PseudonymRequest:
     """Identities in a fixed order, each once, that need a pseudonym; those of ``known`` have one
     already.
 
@@ -187,7 +187,7 @@ def aes_blocks(
     return np.frombuffer(sealed, dtype=">u8").reshape(-1, 2).astype(np.uint64)
 
 
-def shuffled(key: bytes, tweak: int, size: int) -> Ints:
+def keyed_permutation(key: bytes, tweak: int, size: int) -> Ints:
     """A permutation of 0 … size − 1, for sizes up to 2^16."""
     images = aes_blocks(key, np.full(size, tweak, dtype=np.uint64), np.arange(size), ROUNDS)
     sort_keys = images[:, 1], images[:, 0]
@@ -315,7 +315,7 @@ def _tweaks(form: NDArray[np.uint32], secret: bytes) -> tuple[NDArray[np.uint64]
     return words[index], index
 
 
-def _ranked(positions: Ints, sizes: Ints, mask: Flags) -> Ints:
+def _rank_characters(positions: Ints, sizes: Ints, mask: Flags) -> Ints:
     """The characters under a mask as one number a row, first character first."""
     rank = np.zeros(len(positions), dtype=np.int64)
     for c in range(positions.shape[1]):
@@ -351,9 +351,12 @@ def _permute_small(
         mask = sizes[members] > 1
         size = int(sizes[members[0]].prod())
         if size > 1:
-            permutation = shuffled(secret, int(tweaks[members[0]]), size)
+            permutation = keyed_permutation(secret, int(tweaks[members[0]]), size)
             _unrank(
-                inside, sizes[members], mask, permutation[_ranked(inside, sizes[members], mask)]
+                inside,
+                sizes[members],
+                mask,
+                permutation[_rank_characters(inside, sizes[members], mask)],
             )
             positions[members] = inside
 
@@ -373,7 +376,7 @@ def _permute_many(
     left_limits = np.where(left_half, within, 1).prod(axis=1)
     right_limits = np.where(right, within, 1).prod(axis=1)
     limits = (left_limits, right_limits)
-    halves = (_ranked(inside, within, left_half), _ranked(inside, within, right))
+    halves = (_rank_characters(inside, within, left_half), _rank_characters(inside, within, right))
     permuted = feistel(keyed[0], keyed[1][rows], halves, limits)
     for mask, rank in zip((left_half, right), permuted, strict=True):
         _unrank(inside, within, mask, rank)

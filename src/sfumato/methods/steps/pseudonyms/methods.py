@@ -13,8 +13,8 @@ from sfumato.core.keys import derived, digests
 from sfumato.errors import ParameterError, require
 from sfumato.methods.steps.pseudonyms.format_preserving import (
     BITS,
-    Asked,
     Encoding,
+    PseudonymRequest,
     encode_digests,
     format_preserving,
     refuse_shared,
@@ -57,7 +57,7 @@ LENGTH = 16
 # Numbers in random order.
 
 
-def counter(request: Asked) -> list[str]:
+def counter_codes(request: PseudonymRequest) -> list[str]:
     """The next numbers that no one has yet, given out in random order."""
     first = 1 + max(map(int, request.known.values()), default=0)
     order = request.goal.stream(f"numbers, {request.domain}").permutation(len(request.fresh))
@@ -67,7 +67,7 @@ def counter(request: Asked) -> list[str]:
 # Names, addresses and numbers that look real and are nobody's on purpose.
 
 
-def fake(request: Asked, kind: Fake, locale: str, *, one_each: bool) -> list[str]:
+def fake_values(request: PseudonymRequest, kind: Fake, locale: str, *, one_each: bool) -> list[str]:
     """A fake that depends on key, domain and identity only: HMAC-SHA-256 of the identity is the
     seed of the generator.
 
@@ -115,7 +115,7 @@ def _generator(kind: Fake, locale: str) -> Callable[[Any], str]:
 # Pseudonyms from a key: HMAC-SHA-256.
 
 
-def keyed(request: Asked, encoding: Encoding, length: int) -> list[str]:
+def keyed_codes(request: PseudonymRequest, encoding: Encoding, length: int) -> list[str]:
     """The first characters of HMAC-SHA-256(derived key, identity), with a check that no two are
     equal.
     """
@@ -128,7 +128,7 @@ def keyed(request: Asked, encoding: Encoding, length: int) -> list[str]:
 # Random codes, which say nothing without the table that holds them.
 
 
-def random_table(request: Asked, encoding: Encoding, length: int) -> list[str]:
+def random_codes(request: PseudonymRequest, encoding: Encoding, length: int) -> list[str]:
     """A code of its own for every identity, drawn anew where it is taken.
 
     The stream gives 256 secret bits, and a code is HMAC-SHA-256(secret, attempt ‖ identity): as
@@ -185,7 +185,7 @@ def unkeyed_hash(values: Sequence[str], algorithm: Algorithm) -> tuple[list[str]
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Made:
+class FreshPseudonyms:
     """Pseudonyms of the fresh identities, in their order, and what whoever runs the recipe must
     know of them.
     """
@@ -194,16 +194,16 @@ class Made:
     warnings: tuple[str, ...] = ()
 
 
-def made_by(step: Pseudonymize, request: Asked) -> Made:
+def make_pseudonyms(step: Pseudonymize, request: PseudonymRequest) -> FreshPseudonyms:
     """Pseudonyms as a step asks for them."""
     length = step.length or LENGTH
     encoding = step.encoding or "base32"
     if step.method == "keyed":
-        return Made(keyed(request, encoding, length))
+        return FreshPseudonyms(keyed_codes(request, encoding, length))
     if step.method == "random_table":
-        return Made(random_table(request, encoding, length))
+        return FreshPseudonyms(random_codes(request, encoding, length))
     if step.method == "counter":
-        return Made(counter(request))
+        return FreshPseudonyms(counter_codes(request))
     if step.method == "format_preserving":
         values = _values(request)
         codes = format_preserving(values, request.key, request.domain)
@@ -215,10 +215,10 @@ def made_by(step: Pseudonymize, request: Asked) -> Made:
             f"{unchanged:,} values equal their pseudonyms: forms with few digits and letters have "
             "few values to choose from"
         )
-        return Made(codes, (warning,) if unchanged else ())
+        return FreshPseudonyms(codes, (warning,) if unchanged else ())
     if step.method == "fake":
-        return _fakes(step, request)
-    return _hashes(step, request)
+        return _make_fakes(step, request)
+    return _make_hashes(step, request)
 
 
 def by_value(step: Pseudonymize) -> bool:
@@ -228,7 +228,7 @@ def by_value(step: Pseudonymize) -> bool:
     return step.method in KEYED and step.vault is None
 
 
-def _values(request: Asked) -> list[str]:
+def _values(request: PseudonymRequest) -> list[str]:
     """The values themselves, of identities that are one column's; combined ones as they are
     hashed.
     """
@@ -242,8 +242,8 @@ def _value(text: str) -> str:
     return parts[0]
 
 
-def _fakes(step: Pseudonymize, request: Asked) -> Made:
-    codes = fake(
+def _make_fakes(step: Pseudonymize, request: PseudonymRequest) -> FreshPseudonyms:
+    codes = fake_values(
         request, step.kind or "name", step.locale or "en_US", one_each=step.vault is not None
     )
     shared = len(codes) - len(set(codes))
@@ -259,15 +259,15 @@ def _fakes(step: Pseudonymize, request: Asked) -> Made:
             f"{real:,} fakes are also true values of the table, which belong to other "
             "people by chance"
         )
-    return Made(codes, tuple(warnings))
+    return FreshPseudonyms(codes, tuple(warnings))
 
 
-def _hashes(step: Pseudonymize, request: Asked) -> Made:
+def _make_hashes(step: Pseudonymize, request: PseudonymRequest) -> FreshPseudonyms:
     algorithm = step.algorithm or "sha256"
     codes, came_so = unkeyed_hash(_values(request), algorithm)
     refuse_shared(codes, {}, "use 'method: keyed'")
     warning = WARNING.format(algorithm=algorithm)
-    return Made(
+    return FreshPseudonyms(
         codes,
         (f"the column contains hashes and is left unchanged; {warning}" if came_so else warning,),
     )

@@ -18,7 +18,12 @@ from sfumato.core.parameters import COLUMNS, FILE, parameters
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import ColumnStep, Goal, Learner, Masked, Preserved, Span, Step
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.steps.pseudonyms.format_preserving import BITS, LONGEST, Asked, Encoding
+from sfumato.methods.steps.pseudonyms.format_preserving import (
+    BITS,
+    LONGEST,
+    Encoding,
+    PseudonymRequest,
+)
 from sfumato.methods.steps.pseudonyms.methods import (
     CODED,
     KEYED,
@@ -27,7 +32,7 @@ from sfumato.methods.steps.pseudonyms.methods import (
     Fake,
     Method,
     by_value,
-    made_by,
+    make_pseudonyms,
 )
 from sfumato.methods.steps.pseudonyms.vault import Domain, read_vault, remember
 
@@ -81,7 +86,7 @@ def identities_of(dataset: Table, columns: Sequence[str], *, together: bool) -> 
     """
     identities = {}
     for name in columns[:1] if together else columns:
-        identities[name] = _encoded(dataset, columns if together else (name,))
+        identities[name] = _encode_identities(dataset, columns if together else (name,))
     lists = [[text for text in texts if text is not None] for texts, _ in identities.values()]
     # quick where one list is sorted already
     every = sorted(lists[0] if len(lists) == 1 else set().union(*lists))
@@ -99,7 +104,7 @@ def identities_of(dataset: Table, columns: Sequence[str], *, together: bool) -> 
     return Identities(every, rows)
 
 
-def _encoded(dataset: Table, names: Sequence[str]) -> tuple[list[str | None], Ints]:
+def _encode_identities(dataset: Table, names: Sequence[str]) -> tuple[list[str | None], Ints]:
     """The identities of a column or of several together, missing last if it occurs, and the number
     of each row's.
     """
@@ -147,7 +152,7 @@ class Storing:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Given:
+class Assignment:
     """Who gets which pseudonym, and what is to be said of all of them; of a large table the step
     learns it before it works.
 
@@ -169,7 +174,7 @@ class Given:
         """
         return {**vars(self), "storing": None, "key": b"" if self.codes is not None else self.key}
 
-    def held(self) -> Given:
+    def held(self) -> Assignment:
         """The same in the room that a large table leaves."""
         texts, codes = (pl.Series(values, dtype=pl.String) for values in (self.texts, self.codes))
         return dataclasses.replace(self, texts=texts, codes=codes)
@@ -177,8 +182,8 @@ class Given:
     def codes_of(self, step: Pseudonymize, identities: Sequence[str], goal: Goal) -> Sequence[str]:
         """The pseudonyms of some identities."""
         if self.codes is None:
-            return made_by(
-                step, Asked(identities, {}, key=self.key, domain=step.domain, goal=goal)
+            return make_pseudonyms(
+                step, PseudonymRequest(identities, {}, key=self.key, domain=step.domain, goal=goal)
             ).codes
         requested = pl.DataFrame({"text": pl.Series(identities, dtype=pl.String)})
         table = pl.DataFrame({"text": self.texts, "code": self.codes})
@@ -207,7 +212,7 @@ class People:
         self.cells += int(sum(count.sum() for count in counts.values()))
         if not self.many:
             columns = {"": pl.Series(people.texts, dtype=pl.String)}
-            numbered_people = pl.DataFrame(columns | _numbered(counts.values()))
+            numbered_people = pl.DataFrame(columns | _number_columns(counts.values()))
             self._merge(numbered_people)
 
     def _merge(self, fresh: pl.DataFrame) -> None:
@@ -227,7 +232,7 @@ class People:
             self.many = True
             self.merged = None
 
-    def learnt(self) -> Given:
+    def learnt(self) -> Assignment:
         """The pseudonyms of all, or how each is made where they are too many."""
         if self.many:
             return self._too_many()
@@ -243,7 +248,7 @@ class People:
                 repeated[name] = 0
         return self.step.given(identities[""].to_list(), repeated, self.key, self.goal).held()
 
-    def _too_many(self) -> Given:
+    def _too_many(self) -> Assignment:
         step = self.step
         if step.method == "keyed":
             step.require_apart(self.cells)
@@ -260,7 +265,7 @@ class People:
             measured="not counted",
         )
         owner = {"identities": f"more than {MOST_IDENTITIES:,}"}
-        return Given(
+        return Assignment(
             None,
             None,
             preserved=(preserved,),
@@ -270,7 +275,7 @@ class People:
         )
 
 
-def _numbered(counts: Iterable[Ints]) -> dict[str, pl.Series]:
+def _number_columns(counts: Iterable[Ints]) -> dict[str, pl.Series]:
     """Counts as columns that no identity can be confused with: the name of a column may mean
     something to a frame.
     """
@@ -492,7 +497,7 @@ class Pseudonymize(ColumnStep):
 
     def given(
         self, texts: Sequence[str], repeated: Mapping[str, int], key: bytes, goal: Goal
-    ) -> Given:
+    ) -> Assignment:
         """The pseudonyms of all people of a table; ``repeated`` says of each column how many of
         them have several rows.
         """
@@ -500,12 +505,12 @@ class Pseudonymize(ColumnStep):
             remembered = read_vault(Path(self.vault), key).codes(self.domain, self.method)
         else:
             remembered = {}
-        request = Asked(texts, remembered, key=key, domain=self.domain, goal=goal)
-        pseudonyms = made_by(self, request)
+        request = PseudonymRequest(texts, remembered, key=key, domain=self.domain, goal=goal)
+        pseudonyms = make_pseudonyms(self, request)
         ordered = request.ordered(pseudonyms.codes)
         warnings = (*pseudonyms.warnings, *self.key_warnings(), *self._linkable(repeated, goal))
         owner = {"identities": len(texts), "new_pseudonyms": len(pseudonyms.codes)}
-        return Given(
+        return Assignment(
             texts,
             ordered,
             preserved=(_preserved_equality(self.replaced, ordered),),

@@ -24,7 +24,7 @@ from sfumato.core.fields import Document
 from sfumato.core.objective import Tally
 from sfumato.core.progress import Progress, silent
 from sfumato.methods.steps.recoding.crowd_bound import CrowdBound
-from sfumato.methods.steps.recoding.lattice import Judged, Lattice, Node
+from sfumato.methods.steps.recoding.lattice import JudgedNode, Lattice, Node
 from sfumato.methods.steps.recoding.optimal import SLACK, Outcome, better, tell
 from sfumato.methods.steps.recoding.predictive_tagging import History
 from sfumato.methods.steps.recoding.rollup_cache import Towers
@@ -236,8 +236,8 @@ class Anytime:
         self.bounds = Bounds(lattice)
         self.crowds = CrowdBound(lattice)
         self.lower = self.bounds.floor
-        self.best: Judged | None = None
-        self.closest: Judged | None = None
+        self.best: JudgedNode | None = None
+        self.closest: JudgedNode | None = None
         self.looked_at = 0
         self.decided = False
 
@@ -273,9 +273,9 @@ class Anytime:
         the best one.
         """
         tables = History(self.lattice)
-        judged_nodes: dict[Node, Judged] = {}
+        judged_nodes: dict[Node, JudgedNode] = {}
 
-        def judge(node: Node) -> Judged:
+        def judge(node: Node) -> JudgedNode:
             judged_nodes[node] = self.lattice.judge(tables.table(node))
             self._keep(judged_nodes[node])
             return judged_nodes[node]
@@ -361,7 +361,7 @@ class Anytime:
         # The slack keeps nodes of equal score: among them the sum of levels decides.
         return bound == math.inf or (self.best is not None and bound > self.best.score + SLACK)
 
-    def _keep(self, candidate: Judged) -> None:
+    def _keep(self, candidate: JudgedNode) -> None:
         if candidate.feasible and (self.best is None or better(candidate, self.best)):
             self.best = candidate
         lacks = candidate.tally.suppressed
@@ -394,7 +394,7 @@ def _finer_nodes(lattice: Lattice, node: Node) -> Iterator[Node]:
             yield (*node[:a], level - 1, *node[a + 1 :])
 
 
-def _thriftiest(node: Judged, finer: Sequence[Judged], thrift: float) -> Judged | None:
+def _thriftiest(node: JudgedNode, finer: Sequence[JudgedNode], thrift: float) -> JudgedNode | None:
     """The feasible finer node that gains most score for each bit by which classes become smaller.
 
     Records agree by chance with probability ``squares / records²``; its logarithm is what a dive
@@ -426,7 +426,7 @@ def _neighbours(lattice: Lattice, node: Node) -> Iterator[Node]:
                 yield (*node[:a], neighbour, *node[a + 1 :])
 
 
-def _promise(lattice: Lattice, node: Judged) -> float:
+def _promise(lattice: Lattice, node: JudgedNode) -> float:
     """What a node promises: its score, and a penalty for what it would suppress beyond the
     budget.
     """

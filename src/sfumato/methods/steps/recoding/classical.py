@@ -13,7 +13,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError
 from sfumato.methods.steps.recoding.anytime import anytime
-from sfumato.methods.steps.recoding.lattice import Judged, Lattice, Node
+from sfumato.methods.steps.recoding.lattice import JudgedNode, Lattice, Node
 from sfumato.methods.steps.recoding.optimal import (
     Algorithm,
     Outcome,
@@ -335,7 +335,7 @@ def _has_feasible(tags: Tags, height: int) -> bool:
     return any(tags.is_feasible(node) for node in tags.nodes(height=height, mark=UNKNOWN))
 
 
-def all_minimal(tags: Tags) -> list[Judged]:
+def all_minimal(tags: Tags) -> list[JudgedNode]:
     """AllMin: every feasible node that has no feasible one below it, from the least height upwards.
 
     What lies above such a node is not minimal, whatever the models, and is passed over.
@@ -343,7 +343,7 @@ def all_minimal(tags: Tags) -> list[Judged]:
     start = least_height(tags)
     if start is None:
         return []
-    minimal: list[Judged] = []
+    minimal: list[JudgedNode] = []
     # Nodes above a minimal one. Kept apart from the tags: it holds for models that are not monotone
     # too.
     covered = np.zeros(tags.marks.shape, dtype=np.bool_)

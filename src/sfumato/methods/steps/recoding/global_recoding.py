@@ -26,7 +26,7 @@ from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.methods.steps.recoding.classical import AlgorithmName, choose
 from sfumato.methods.steps.recoding.lattice import (
-    Judged,
+    JudgedNode,
     Lattice,
     level_bounds,
     normalised_weights,
@@ -485,7 +485,7 @@ class GlobalRecoding(Step):
         return with_wildcards(schema)
 
 
-def _recoding(lattice: Lattice, best: Judged, outcome: Outcome, algorithm: str) -> Recoding:
+def _recoding(lattice: Lattice, best: JudgedNode, outcome: Outcome, algorithm: str) -> Recoding:
     classes = lattice.at(best.node)
     levels = dict(zip(lattice.columns, best.node, strict=True))
     tops = dict(zip(lattice.columns, lattice.tops, strict=True))

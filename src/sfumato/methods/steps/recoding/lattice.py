@@ -33,7 +33,7 @@ Node = tuple[int, ...]
 
 
 @dataclasses.dataclass(frozen=True)
-class Judged:
+class JudgedNode:
     """A node that was looked at: what it keeps, its score, and whether it may be released."""
 
     node: Node
@@ -487,12 +487,12 @@ class Lattice:
             return f" Even at the highest levels, {'; '.join(sentences)}."
         return ""
 
-    def judge(self, classes: ClassTable) -> Judged:
+    def judge(self, classes: ClassTable) -> JudgedNode:
         """Judge a node by its classes."""
         tally = self.tally(classes, classes.records * self.failing(classes))
         # A node that keeps no class releases nothing, and is no answer.
         feasible = tally.suppressed <= self.budget and (tally.classes > 0 or self.records == 0)
-        return Judged(classes.levels, tally, self.objective.score(tally), feasible)
+        return JudgedNode(classes.levels, tally, self.objective.score(tally), feasible)
 
 
 def seen_by_classes(models: Sequence[Model], schema: Schema) -> tuple[Model, ...]:

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Protocol
 from sfumato.core.fields import Document, Fields
 from sfumato.core.objective import Tally
 from sfumato.core.progress import Progress, silent
-from sfumato.methods.steps.recoding.lattice import Judged, Lattice, Node
+from sfumato.methods.steps.recoding.lattice import JudgedNode, Lattice, Node
 from sfumato.methods.steps.recoding.node_counts import NodeCounts, counts_directly
 from sfumato.methods.steps.recoding.rollup_cache import (
     Peaks,
     Prices,
     Towers,
-    raised,
+    raise_lowest_levels,
     smallest_class,
 )
 
@@ -54,11 +54,11 @@ class Search:
 
     lattice: Lattice
     progress: Progress = silent
-    best: Judged | None = None
-    closest: Judged | None = None
+    best: JudgedNode | None = None
+    closest: JudgedNode | None = None
     looked_at: int = 0
     decided: int = 0
-    feasible: list[Judged] = dataclasses.field(default_factory=list)
+    feasible: list[JudgedNode] = dataclasses.field(default_factory=list)
     # nodes that share the levels of the columns up to one
     _below: list[int] = dataclasses.field(default_factory=list)
 
@@ -73,7 +73,7 @@ class Search:
             if k is None or not lattice.records:
                 looks = RolledUp(lattice)
             else:
-                looks = Crowded(raised(lattice, k), k)
+                looks = ClassSizeSearch(raise_lowest_levels(lattice, k), k)
         # The top is judged first: it is the incumbent that prunes from the start, or shows how much
         # is lacking where no node is feasible.
         self._keep(lattice.judge(lattice.at(lattice.high)))
@@ -131,7 +131,7 @@ class Search:
             else:
                 self._visit((*prefix, level), looks)
 
-    def _keep(self, candidate: Judged) -> None:
+    def _keep(self, candidate: JudgedNode) -> None:
         # Where nothing is feasible, an error names the node that lacks least.
         if not candidate.feasible:
             if self.closest is None or candidate.tally.suppressed < self.closest.tally.suppressed:
@@ -150,7 +150,7 @@ class Search:
             self.progress(self.decided / self.lattice.size, WORDS)
 
     def _choose_minimal(self) -> None:
-        self.best = preferred(k_minimal(self.feasible))
+        self.best = prefer_minimal(k_minimal(self.feasible))
 
 
 class Looks(Protocol):
@@ -166,7 +166,7 @@ class Looks(Protocol):
 
     def after(  # noqa: D102
         self, prefix: Node
-    ) -> Iterable[tuple[int, float | None, Judged | None]]: ...
+    ) -> Iterable[tuple[int, float | None, JudgedNode | None]]: ...
 
 
 class RolledUp:
@@ -176,7 +176,7 @@ class RolledUp:
         self.lattice = lattice
         self._towers = Towers(lattice)
 
-    def after(self, prefix: Node) -> Iterator[tuple[int, float | None, Judged | None]]:
+    def after(self, prefix: Node) -> Iterator[tuple[int, float | None, JudgedNode | None]]:
         """One table after the other, each rolled up from the one before."""
         lattice = self.lattice
         depth = len(prefix)
@@ -204,7 +204,7 @@ class RolledUp:
         return -math.inf
 
 
-class Crowded:
+class ClassSizeSearch:
     """Looks under k-anonymity alone: one loop tallies all levels of a column at once.
 
     Whoever is suppressed at a node is suppressed at every finer one, so what a coarse table
@@ -222,7 +222,7 @@ class Crowded:
             self._peaks = Peaks(lattice, k, self.prices)
             self._beside = self._peaks.least_beside
 
-    def after(self, prefix: Node) -> Iterator[tuple[int, float | None, Judged | None]]:
+    def after(self, prefix: Node) -> Iterator[tuple[int, float | None, JudgedNode | None]]:
         """All levels in one pass."""
         lattice = self.lattice
         depth = len(prefix)
@@ -274,12 +274,12 @@ class Crowded:
                 tally = lattice.tally_of(levels, gone, classes, float(squares), sums, lowest=lowest)
                 score = lattice.objective.score(tally)
             if last:
-                yield low + i, None, Judged(levels, tally, score, feasible=True)
+                yield low + i, None, JudgedNode(levels, tally, score, feasible=True)
             else:
                 yield low + i, score if lattice.objective.bounded else -math.inf, None
 
 
-def better(node: Judged, rival: Judged) -> bool:
+def better(node: JudgedNode, rival: JudgedNode) -> bool:
     """Whether a node is to be preferred: smaller score, then fewer levels in all, then the smaller
     tuple.
     """
@@ -289,9 +289,9 @@ def better(node: Judged, rival: Judged) -> bool:
     return (sum(node.node), node.node) < (sum(rival.node), rival.node)
 
 
-def k_minimal(feasible: list[Judged]) -> list[Judged]:
+def k_minimal(feasible: list[JudgedNode]) -> list[JudgedNode]:
     """The feasible nodes that have no feasible node strictly below them: Samarati's antichain."""
-    minimal: dict[Node, Judged] = {}
+    minimal: dict[Node, JudgedNode] = {}
     # By rising height: whatever lies below a node comes before it, so one look back is enough.
     # Quadratic in the number of minimal nodes, which are few.
     for candidate in sorted(feasible, key=lambda j: (sum(j.node), j.node)):
@@ -300,7 +300,7 @@ def k_minimal(feasible: list[Judged]) -> list[Judged]:
     return list(minimal.values())
 
 
-def preferred(minimal: list[Judged]) -> Judged | None:
+def prefer_minimal(minimal: list[JudgedNode]) -> JudgedNode | None:
     """The k-minimal node of the least score; equal ones go by Samarati's four preferences, then the
     smaller tuple.
     """
@@ -311,7 +311,7 @@ def _below(node: Node, upper: Node) -> bool:
     return all(a <= b for a, b in zip(node, upper, strict=True))
 
 
-def _preferences(node: Judged) -> tuple[float, float, float, float]:
+def _preferences(node: JudgedNode) -> tuple[float, float, float, float]:
     """Samarati's four preferences in their order, to break ties."""
     t = node.tally
     relative = sum(level / max(1, top) for level, top in zip(t.levels, t.tops, strict=True))
@@ -330,8 +330,8 @@ class Outcome:
     open.
     """
 
-    best: Judged | None
-    closest: Judged | None
+    best: JudgedNode | None
+    closest: JudgedNode | None
     looked_at: int
     notes: Fields = dataclasses.field(default_factory=dict)
     algorithm: str | None = None
@@ -344,14 +344,14 @@ class Algorithm(Protocol):
         ...
 
 
-def best_of(lattice: Lattice, nodes: Iterable[Judged]) -> Judged | None:
+def best_of(lattice: Lattice, nodes: Iterable[JudgedNode]) -> JudgedNode | None:
     """The feasible node that the objective prefers; Samarati's preferences choose among the
     k-minimal ones.
     """
     feasible = (j for j in nodes if j.feasible)
     if lattice.objective.minimal:
-        return preferred(k_minimal(list(feasible)))
-    best: Judged | None = None
+        return prefer_minimal(k_minimal(list(feasible)))
+    best: JudgedNode | None = None
     # Ties go by the sum of levels, then the tuple: the order of the nodes does not matter.
     for node in feasible:
         if best is None or better(node, best):
@@ -359,7 +359,7 @@ def best_of(lattice: Lattice, nodes: Iterable[Judged]) -> Judged | None:
     return best
 
 
-def closest_of(nodes: Iterable[Judged]) -> Judged | None:
+def closest_of(nodes: Iterable[JudgedNode]) -> JudgedNode | None:
     """The infeasible node that would suppress least."""
     return min(
         (j for j in nodes if not j.feasible),
@@ -374,7 +374,7 @@ def tell(progress: Progress, steps: int, work: int, words: str) -> None:
         progress(min(1.0, steps / work), words)
 
 
-def minimal_notes(lattice: Lattice, minimal: Iterable[Judged]) -> Document:
+def minimal_notes(lattice: Lattice, minimal: Iterable[JudgedNode]) -> Document:
     """How many k-minimal nodes there are, and every one of them: its levels, what it suppresses,
     and its score.
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from sfumato.core.progress import Progress, silent
 from sfumato.errors import ParameterError
-from sfumato.methods.steps.recoding.lattice import Judged, Lattice, Node
+from sfumato.methods.steps.recoding.lattice import JudgedNode, Lattice, Node
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,7 +54,7 @@ class Tags:
         for step in steps:
             self.heights = np.add.outer(self.heights, step)
         self.marks: NDArray[np.uint8] = np.zeros(self.heights.shape, dtype=np.uint8)
-        self.judged: dict[Node, Judged] = {}
+        self.judged: dict[Node, JudgedNode] = {}
         # Predictive tagging (El Emam et al. 2009) needs feasibility to rise with the levels. It
         # does where models survive merging and suppression (shrinking); without a budget nothing is
         # suppressed, and surviving merging (monotone) is enough.
@@ -76,7 +76,7 @@ class Tags:
             return bool(mark == FEASIBLE)
         return self.judge(node).feasible
 
-    def judge(self, node: Node) -> Judged:
+    def judge(self, node: Node) -> JudgedNode:
         """Look at a node, and tag what follows from it."""
         if node not in self.judged:
             classes = self._history.table(node)
@@ -87,7 +87,7 @@ class Tags:
                 self.progress(float((self.marks != UNKNOWN).mean()), "searching the lattice")
         return self.judged[node]
 
-    def _tag(self, node: Judged, classes: ClassTable) -> None:
+    def _tag(self, node: JudgedNode, classes: ClassTable) -> None:
         position = self.position(node.node)
         self.marks[position] = FEASIBLE if node.feasible else INFEASIBLE
         # Generalization property (Samarati 2001): all nodes above a feasible one are feasible. They
@@ -98,7 +98,7 @@ class Tags:
         elif not node.feasible and (self.decisive or self._fails_below(classes)):
             self.marks[tuple(slice(i + 1) for i in position)] = INFEASIBLE
 
-    def _holds_above(self, node: Judged) -> bool:
+    def _holds_above(self, node: JudgedNode) -> bool:
         """A node that needs no suppression keeps monotone models on the way up, whatever the
         budget.
         """

@@ -97,7 +97,7 @@ def smallest_class(lattice: Lattice) -> int | None:
     return max(sizes) if fits else None
 
 
-def raised(lattice: Lattice, k: int) -> Lattice:
+def raise_lowest_levels(lattice: Lattice, k: int) -> Lattice:
     """The lattice without the lowest levels of a column that break k-anonymity beyond the budget
     whatever the others do.
 

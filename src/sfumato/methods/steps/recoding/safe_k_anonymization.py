@@ -167,10 +167,10 @@ def fixed_columns(
                 for n in unknown
             ]
         )
-    return {name: _fixed(dataset, name, levels.get(name, 0), step) for name in columns}
+    return {name: _fix_column(dataset, name, levels.get(name, 0), step) for name in columns}
 
 
-def _fixed(dataset: Table, name: str, level: int, step: str) -> FixedColumn:
+def _fix_column(dataset: Table, name: str, level: int, step: str) -> FixedColumn:
     encoded = dataset.encoded(name)
     if level == 0:
         return FixedColumn(encoded.codes, None, None)
@@ -329,7 +329,7 @@ class SafeAnonymize(Step):
                 for name, column in changed.items()
                 if column.attribute is not None
             },
-            warnings=(*warnings(draws, self.name), *_emptied(rows)),
+            warnings=(*warnings(draws, self.name), *_empty_columns(rows)),
             public=self._public_facts(draws, dataset.schema),
         )
 
@@ -402,7 +402,7 @@ def _needed_k(delta: float, beta: float, epsilon: float) -> int:
     return needed_k(delta, beta, epsilon)
 
 
-def _emptied(rows: Rows) -> tuple[str, ...]:
+def _empty_columns(rows: Rows) -> tuple[str, ...]:
     if len(rows):
         return ()
     return (

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True)
-class Counted:
+class LatticeCounts:
     """What nodes keep, cost and risk: arrays as a landscape has them."""
 
     levels: NDArray[np.signedinteger[Any]]
@@ -40,7 +40,7 @@ class Counted:
     score: NDArray[np.float64]
 
 
-def walked(lattice: Lattice, k: int, most_effort: float = math.inf) -> Counted | None:
+def walk_lattice(lattice: Lattice, k: int, most_effort: float = math.inf) -> LatticeCounts | None:
     """Every node under k-anonymity, by one loop; None where that takes more effort than is
     allowed.
     """
@@ -79,7 +79,7 @@ def walked(lattice: Lattice, k: int, most_effort: float = math.inf) -> Counted |
     sums = suppressed, classes, squares
     marketer_risk = classes / np.maximum(1, lattice.records - suppressed)
     prosecutor_risk = np.where(classes > 0, 1.0 / np.maximum(1, smallest), 0.0)
-    return Counted(
+    return LatticeCounts(
         levels=levels,
         suppressed=suppressed,
         classes=classes,
@@ -281,7 +281,7 @@ def whole_lattice(lattice: Lattice, most_effort: float = math.inf) -> Landscape 
     k = smallest_class(lattice)
     if k is None:
         return _landscape(lattice, _judge_tables(lattice, every_table(lattice)), whole=True)
-    counts = walked(lattice, k, most_effort)
+    counts = walk_lattice(lattice, k, most_effort)
     if counts is None:
         return None
     return _landscape(lattice, counts, whole=True)
@@ -343,7 +343,7 @@ def _shrinks(lattice: Lattice, node: Node) -> bool:
     return len(lattice.at(node, sample)) < APART * len(sample)
 
 
-def _landscape(lattice: Lattice, counts: Counted, *, whole: bool) -> Landscape:
+def _landscape(lattice: Lattice, counts: LatticeCounts, *, whole: bool) -> Landscape:
     n = max(1, lattice.records)
     weights = np.array(lattice.weights)
     tops = np.maximum(1, np.array(lattice.tops, dtype=np.int64))
@@ -385,7 +385,7 @@ def every_table(lattice: Lattice) -> Iterator[ClassTable]:
     return below(lattice.at(lattice.low), 0)
 
 
-def _judge_tables(lattice: Lattice, tables: Iterator[ClassTable]) -> Counted:
+def _judge_tables(lattice: Lattice, tables: Iterator[ClassTable]) -> LatticeCounts:
     """Nodes judged one by one, under any model."""
     # By column: levels, suppressed and classes are whole numbers, the others are not.
     levels, suppressed, classes, *numbers_by_node = zip(
@@ -395,7 +395,7 @@ def _judge_tables(lattice: Lattice, tables: Iterator[ClassTable]) -> Counted:
     at, gone, kept_classes = (
         np.array(part, dtype=np.int64) for part in (levels, suppressed, classes)
     )
-    return Counted(at, gone, kept_classes, *numbers)
+    return LatticeCounts(at, gone, kept_classes, *numbers)
 
 
 def _judge(lattice: Lattice, classes: ClassTable) -> tuple[Any, ...]:

@@ -137,7 +137,7 @@ class HideRules(Step):
         effects = side_effects(
             table.transactions, hidden.transactions, sensitive, thresholds, self.largest
         )
-        columns = _emptied(dataset, table, hidden)
+        columns = _suppress_cells(dataset, table, hidden)
         amounts = {}
         for name, series in columns.items():
             amounts[name] = series.null_count() - dataset.column(name).null_count()
@@ -176,7 +176,7 @@ def _with_gaps(attribute: Attribute) -> Attribute:
     return dataclasses.replace(attribute, missing=Missing.WILDCARD)
 
 
-def _emptied(dataset: Table, table: TableItems, hidden: Hidden) -> dict[str, pl.Series]:
+def _suppress_cells(dataset: Table, table: TableItems, hidden: Hidden) -> dict[str, pl.Series]:
     """The columns in which cells are suppressed, without them."""
     at = np.flatnonzero(hidden.gone)
     rows = table.order[table.transactions.owners[at]]

@@ -116,7 +116,7 @@ def fewest_cells(
     ``incumbent`` is handed back.
     """
     require_small(parts)
-    candidates = (incumbent, *_wiped(parts, demands))
+    candidates = (incumbent, *_wipe_records(parts, demands))
     within = [candidate for candidate in candidates if candidate.records_hit <= record_limit]
     incumbent = min(within, key=lambda candidate: price_of(candidate, prices), default=incumbent)
     if within:
@@ -133,7 +133,7 @@ def fewest_cells(
             bound = min(bound, lower_bound)
             break
         program = _Program(
-            _opened(parts, opened),
+            _open_columns(parts, opened),
             demands,
             prices=prices,
             limit=limit,
@@ -147,7 +147,7 @@ def fewest_cells(
             within = [candidate]
             incumbent = candidate
             limit = price_of(candidate, prices)
-    if not _met(incumbent, demands):
+    if not _meets_demands(incumbent, demands):
         raise InternalError(
             "a suppression does not reach the promises as planned; report this as a bug"
         )
@@ -174,14 +174,14 @@ def _openings(parts: SuppressedParts, prices: dict[str, float]) -> Iterator[tupl
     yield from cheapest_sets(openable)
 
 
-def _opened(parts: SuppressedParts, columns: int) -> SuppressedParts:
+def _open_columns(parts: SuppressedParts, columns: int) -> SuppressedParts:
     """The table where missing values of these columns match everything."""
     missing = parts.missing | (parts.absent & columns)
     absent = parts.absent & ~columns
     return dataclasses.replace(parts, missing=missing, absent=absent)
 
 
-def _wiped(parts: SuppressedParts, demands: Sequence[Demand]) -> list[SuppressedParts]:
+def _wipe_records(parts: SuppressedParts, demands: Sequence[Demand]) -> list[SuppressedParts]:
     """The table with k − 1 records of which nothing is left, if that will do."""
     largest_k = max(demand.k for demand in demands)
     whole = np.flatnonzero(parts.absent[parts.origin] == 0)
@@ -189,10 +189,10 @@ def _wiped(parts: SuppressedParts, demands: Sequence[Demand]) -> list[Suppressed
     part_numbers = np.repeat(whole, repeats)[: largest_k - 1]
     bits = parts.bits({name for demand in demands for name in demand.columns})
     hidden = parts.hide(part_numbers, np.full(len(part_numbers), bits))
-    return [hidden] if _met(hidden, demands) else []
+    return [hidden] if _meets_demands(hidden, demands) else []
 
 
-def _met(parts: SuppressedParts, demands: Sequence[Demand]) -> bool:
+def _meets_demands(parts: SuppressedParts, demands: Sequence[Demand]) -> bool:
     return not any((parts.frequencies(demand.columns) < demand.k).any() for demand in demands)
 
 

@@ -73,7 +73,7 @@ def demands_of(
         all_demands += [Demand(tuple(names), k) for names, k in model.crowds(columns) or ()]
     if combinations is not None:
         k = max(demand.k for demand in all_demands)
-        all_demands = [Demand(tuple(c), k) for c in combined(columns, combinations)]
+        all_demands = [Demand(tuple(c), k) for c in list_combinations(columns, combinations)]
     all_demands.sort(key=lambda d: (-len(d.columns), -d.k))
     # A demand on fewer columns with no larger k follows from one on more columns.
     demands: list[Demand] = []
@@ -86,7 +86,7 @@ def demands_of(
     return tuple(demands)
 
 
-def combined(columns: Sequence[str], combinations: Combinations) -> list[tuple[str, ...]]:
+def list_combinations(columns: Sequence[str], combinations: Combinations) -> list[tuple[str, ...]]:
     """All combinations of so many columns, or those that are named."""
     if isinstance(combinations, int):
         if combinations > len(columns):

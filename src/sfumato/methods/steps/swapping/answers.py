@@ -14,10 +14,10 @@ import polars as pl
 from sfumato.core.design import Stratum, labelled_strata, weights_of
 from sfumato.core.encoding import label
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.methods.formulas.exact_sums import exact_sums, rounded
+from sfumato.methods.formulas.exact_sums import exact_sums, round_exact
 from sfumato.methods.steps.swapping.record_groups import (
     codes_of,
-    combined,
+    combine_codes,
 )
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Answers:
         return columns
 
 
-def _extended(column: pl.Series, labels: Sequence[str]) -> pl.Series:
+def _extend_with_labels(column: pl.Series, labels: Sequence[str]) -> pl.Series:
     """Values of a column with labels that no row has below it; lists of categories that lack them
     become text.
     """
@@ -98,7 +98,7 @@ def answers_of(dataset: Table, columns: Sequence[str]) -> Answers:
     joint, present = codes_of(dataset, columns)
     rows = np.flatnonzero(present)
     codes = np.full(len(dataset), -1, dtype=np.int64)
-    codes[rows] = combined([joint[rows]])
+    codes[rows] = combine_codes([joint[rows]])
     code_count = int(codes.max(initial=-1)) + 1
     holders = np.full(code_count, -1, dtype=np.int64)
     # Written backwards, the first row with an answer stays.
@@ -189,7 +189,7 @@ class Asking:
             entries = [stratum_counts.get(answer_label, (0, 0)) for answer_label in labels]
             masses = None
             if self.weighted:
-                masses = np.array([rounded(mass) for _, mass in entries])
+                masses = np.array([round_exact(mass) for _, mass in entries])
             amounts = [count for count, _ in entries]
             strata[name] = np.array(amounts, dtype=np.int64), masses
         return AnswerCounts(labels, pool, strata)
@@ -219,7 +219,7 @@ def under_labels(answers: AnswerCounts, column: str, rows: Mapping[str, int]) ->
             " them"
         )
     strange = [name for name in rows if (name,) not in label_positions]
-    pool = _extended(answers.pool[column], strange)
+    pool = _extend_with_labels(answers.pool[column], strange)
     for name in strange:
         label_positions[name,] = len(label_positions)
     order = np.array([label_positions[name,] for name in rows], dtype=np.int64)

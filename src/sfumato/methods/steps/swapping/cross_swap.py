@@ -26,7 +26,7 @@ from sfumato.methods.steps.swapping.nearest_donors import (
 from sfumato.methods.steps.swapping.ordered_scores import scores_of
 from sfumato.methods.steps.swapping.preserved_values import table_shift
 from sfumato.methods.steps.swapping.rank_partners import share_of
-from sfumato.methods.steps.swapping.record_groups import codes_of, combined
+from sfumato.methods.steps.swapping.record_groups import codes_of, combine_codes
 from sfumato.methods.steps.swapping.step_columns import Columns, require_apart, require_columns
 
 if TYPE_CHECKING:
@@ -209,5 +209,5 @@ def _shares(before: Table, after: Table, name: str) -> float:
     texts_before = before.column(name).cast(pl.String)
     texts_after = after.column(name).cast(pl.String)
     texts = pl.concat([texts_before, texts_after])
-    codes = combined([encode(texts).codes])
+    codes = combine_codes([encode(texts).codes])
     return table_shift([codes[: len(before)]], [codes[len(before) :]])

@@ -16,7 +16,7 @@ from sfumato.methods.steps.swapping.carriers import Carriers, carriers_of
 from sfumato.methods.steps.swapping.preserved_values import table_kept, values_kept
 from sfumato.methods.steps.swapping.record_groups import (
     codes_of,
-    combined,
+    combine_codes,
     paired_at_random,
     strata_apart,
 )
@@ -130,14 +130,14 @@ class _Swap:
         self.codes, present = codes_of(dataset, names)
         self.fixed = [dataset.encoded(name).codes for name in keep]
         # Partners must agree in all that is kept, and in the stratum.
-        self.cells = combined([*self.fixed, strata])
+        self.cells = combine_codes([*self.fixed, strata])
         self.carriers: Carriers = carriers_of(dataset, [], self.codes, self.cells)
         self.movable = np.flatnonzero(present[self.carriers.rows])
 
     def sources(self, rate: float, stream: np.random.Generator) -> Codes:
         """Per row the row whose values it gets."""
         # Numbered without gaps among those who can move.
-        cells = combined([self.cells[self.carriers.rows][self.movable]])
+        cells = combine_codes([self.cells[self.carriers.rows][self.movable]])
         self.partner = paired_at_random(cells, rate, stream)
         return self.carriers.sources(self.movable, self.partner)
 

@@ -12,7 +12,7 @@ from sfumato import kernels
 from sfumato.core.design import units_of
 from sfumato.errors import SchemaError
 from sfumato.methods.steps.swapping.carriers import Carriers, carriers_by
-from sfumato.methods.steps.swapping.record_groups import codes_of, combined, rounded
+from sfumato.methods.steps.swapping.record_groups import codes_of, combine_codes, round_at_random
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,8 +75,11 @@ class Homes:
             profiles.append(codes[carriers.rows])
         return cls(
             carriers,
-            [combined(geography_codes[:level])[carriers.rows] for level in levels],
-            [_fewest(combined([*geography_codes[:level], *people]), carriers) for level in levels],
+            [combine_codes(geography_codes[:level])[carriers.rows] for level in levels],
+            [
+                _fewest(combine_codes([*geography_codes[:level], *people]), carriers)
+                for level in levels
+            ],
             profiles,
             codes_of(dataset, geography)[1][carriers.rows],
         )
@@ -138,7 +141,7 @@ class Exchange:
         # What exchanged already counts; each exchange moves two households, hence the half.
         swapped_counts = np.bincount(areas, self.partner != np.arange(len(areas)), len(homes))
         homes_short = np.maximum(rate * homes - swapped_counts, 0)
-        quotas = rounded(homes_short / 2, self.stream)
+        quotas = round_at_random(homes_short / 2, self.stream)
         # Exponential times with rate 1/fewest: the order of a draw without replacement where a
         # household's weight is 1/fewest.
         race = self.stream.exponential(size=len(areas)) * self.homes.fewest[level]
@@ -171,11 +174,11 @@ def _stretches(profile: Codes, areas: Codes) -> tuple[Codes, Codes]:
     """Households by profile and area; per household where its profile begins and ends there, and
     where its area does.
     """
-    cells = combined([profile, areas])
+    cells = combine_codes([profile, areas])
     order = np.argsort(cells, kind="stable")
     ends = []
     # Start and end of the stretch of equal profiles, then of equal profile and area.
-    for codes in (combined([profile]), cells):
+    for codes in (combine_codes([profile]), cells):
         sizes = np.bincount(codes)
         last = np.cumsum(sizes)
         ends += [(last - sizes)[codes], last[codes]]

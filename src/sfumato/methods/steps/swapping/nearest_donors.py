@@ -14,7 +14,7 @@ from sfumato.core.schema import Schema
 from sfumato.core.table import Table
 from sfumato.errors import SchemaError
 from sfumato.methods.steps.swapping.ordered_scores import scores_of
-from sfumato.methods.steps.swapping.record_groups import combined, members_of
+from sfumato.methods.steps.swapping.record_groups import combine_codes, members_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,7 +73,7 @@ def space_of(first: Table, second: Table, names: Sequence[str]) -> SwapSpace:
     first_points, second_points = points
     spread = np.array([_spread(column) for column in first_points.T])
     everyone = np.zeros(len(first) + len(second), dtype=np.int64)
-    blocks = combined([everyone, *_shared_codes(first, second, names, ordered)])
+    blocks = combine_codes([everyone, *_shared_codes(first, second, names, ordered)])
     our_blocks = blocks[: len(first)]
     their_blocks = blocks[len(first) :]
     # Who lacks a number is near to nobody, and is left out of every block.
@@ -129,12 +129,12 @@ def nearest_donors(
         if block and len(seeker_numbers) and len(donor_numbers):
             seeker_points = space.records[seekers[seeker_numbers]]
             donor_points = space.donors[donor_numbers]
-            matched = _matched(seeker_points, donor_points, reach, once, stream)
+            matched = _match_donors(seeker_points, donor_points, reach, once, stream)
             donor_rows[seeker_numbers[matched >= 0]] = donor_numbers[matched[matched >= 0]]
     return donor_rows
 
 
-def _matched(
+def _match_donors(
     seeker_points: Floats,
     donor_points: Floats,
     reach: float,

@@ -74,7 +74,7 @@ def _without_values(matrices: object, validate: ValidatorFunctionWrapHandler) ->
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Asked:
+class _StratifiedAnswers:
     """The answers of some records, their strata, and the matrices of all strata; −1: no record at
     hand is in the stratum.
     """
@@ -184,7 +184,9 @@ class Pram(ColumnStep):
         # A matrix made from frequencies is not known before the data are.
         if self.matrix is None or self.invariant != "none":
             return {}
-        return {name: Mechanism.of_matrix(_labelled(rows)) for name, rows in self.matrix.items()}
+        return {
+            name: Mechanism.of_matrix(_label_matrix(rows)) for name, rows in self.matrix.items()
+        }
 
     @property
     def span(self) -> Span:
@@ -254,7 +256,7 @@ class Pram(ColumnStep):
         """Put the drawn values in place."""
         return plan.applied(dataset)
 
-    def _questions(self, dataset: Table, goal: Goal) -> Iterator[_Asked]:
+    def _questions(self, dataset: Table, goal: Goal) -> Iterator[_StratifiedAnswers]:
         """Per group of columns the answers of the records at hand, and the matrices of all
         strata.
         """
@@ -283,7 +285,7 @@ class Pram(ColumnStep):
                 matrix = chance.made(answers, name, own_matrix)
                 stratum = stratum_numbers.get(name, -1)
                 matrices.append((occurring, AnswerMatrix(tuple(group), stratum, labels, matrix)))
-            yield _Asked(answers.under(answers_of(dataset, group)), strata, matrices)
+            yield _StratifiedAnswers(answers.under(answers_of(dataset, group)), strata, matrices)
 
     def _public_facts(self, epsilons: dict[str, float]) -> dict[str, object]:
         if self.invariant == "none":
@@ -301,7 +303,7 @@ class Pram(ColumnStep):
         }
 
 
-def _labelled(rows: Rows) -> dict[str, dict[str, float]]:
+def _label_matrix(rows: Rows) -> dict[str, dict[str, float]]:
     """A matrix by the labels of its values; values with one label are one."""
     matrix: dict[str, dict[str, float]] = {}
     for value, row in rows.items():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.core.step import Preserved
-from sfumato.methods.steps.swapping.record_groups import combined
+from sfumato.methods.steps.swapping.record_groups import combine_codes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +43,7 @@ def table_shift(before: Sequence[Codes], after: Sequence[Codes]) -> float:
         return 0.0
     # Before and after numbered together, so that the same cell has the same number.
     combinations = np.concatenate([np.stack(before, axis=1), np.stack(after, axis=1)])
-    ids = combined(list(combinations.T))
+    ids = combine_codes(list(combinations.T))
     counts_before = np.bincount(ids[:n], minlength=int(ids.max()) + 1)
     counts_after = np.bincount(ids[n:], minlength=int(ids.max()) + 1)
     change = counts_before - counts_after

@@ -20,7 +20,7 @@ from sfumato.methods.steps.swapping.preserved_values import (
     values_kept,
 )
 from sfumato.methods.steps.swapping.rank_partners import Variant
-from sfumato.methods.steps.swapping.record_groups import combined
+from sfumato.methods.steps.swapping.record_groups import combine_codes
 from sfumato.methods.steps.swapping.step_columns import (
     Columns,
     Strata,
@@ -166,7 +166,7 @@ class RankSwap(ColumnStep):
         return Masked(
             actions=dict.fromkeys(self.columns, "values swapped between records of near rank"),
             columns=columns,
-            preserved=tuple(_preserved(dataset, ready, partners, sources)),
+            preserved=tuple(_preserved_ranks(dataset, ready, partners, sources)),
             warnings=tuple(self._warnings(ready, p)),
             public={"variant": self.variant},
             owner={"p_used": p, "exchanged": exchanged},
@@ -184,7 +184,7 @@ class RankSwap(ColumnStep):
         before = correlations([column.scores for column in ready])
         subsets = None
         if self.subsets is not None:
-            subsets = combined([dataset.encoded(name).codes for name in self.subsets])
+            subsets = combine_codes([dataset.encoded(name).codes for name in self.subsets])
         p = self.p
         # Each try takes three quarters of the last p, until no stratum allows an exchange.
         while any(column.ranking.limits(p).any() for column in ready):
@@ -254,7 +254,7 @@ def _steady(before: Floats, after: Floats, subsets: Codes, tolerance: float) -> 
     return bool((mean_shifts <= allowed).all())
 
 
-def _preserved(
+def _preserved_ranks(
     dataset: Table,
     ready: Sequence[SwappedColumn],
     partners: Sequence[Codes],

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 
-def combined(codes: Sequence[Codes]) -> Codes:
+def combine_codes(codes: Sequence[Codes]) -> Codes:
     """One code for each combination of codes, numbered without gaps in the order of the codes."""
     combinations = np.zeros(len(codes[0]) if codes else 0, dtype=np.int64)
     for code in codes:  # numbered anew after each: the product of all may not fit a word
@@ -70,7 +70,7 @@ def paired_at_random(cells: Codes, rate: float, stream: np.random.Generator) -> 
     order = mixed[np.argsort(cells[mixed], kind="stable")]
     count = int(cells.max(initial=-1)) + 1
     sizes = np.bincount(cells, minlength=count)
-    pairs = np.minimum(rounded(rate * sizes / 2, stream), sizes // 2)
+    pairs = np.minimum(round_at_random(rate * sizes / 2, stream), sizes // 2)
     starts = np.cumsum(sizes) - sizes
     position = np.arange(len(order)) - starts[cells[order]]
     is_paired = position < 2 * pairs[cells[order]]
@@ -81,7 +81,7 @@ def paired_at_random(cells: Codes, rate: float, stream: np.random.Generator) -> 
     return partner
 
 
-def rounded(numbers: NDArray[np.float64], stream: np.random.Generator) -> Codes:
+def round_at_random(numbers: NDArray[np.float64], stream: np.random.Generator) -> Codes:
     """Whole numbers that are right on average: a fraction is the probability to round up."""
     # 1e-9, since 0.29 × 100 is 28.999….
     low = np.floor(numbers + 1e-9)
@@ -96,4 +96,4 @@ def codes_of(dataset: Table, names: Sequence[str]) -> tuple[Codes, NDArray[np.bo
     for column in encoded:
         if None in column.labels:
             present &= column.codes != column.labels.index(None)
-    return combined([column.codes for column in encoded]), present
+    return combine_codes([column.codes for column in encoded]), present

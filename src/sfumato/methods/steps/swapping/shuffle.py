@@ -97,7 +97,7 @@ class ShuffleValues(ColumnStep):
         small = 0
         for members in members_of(strata[carriers.rows], count):
             own = [column[members] for column in scores]
-            dealt = shuffled(own[: len(self.columns)], own[len(self.columns) :], stream)
+            dealt = shuffle_records(own[: len(self.columns)], own[len(self.columns) :], stream)
             partner[:, members] = members[dealt]
             # So few records say nothing of the correlations of so many columns.
             small += len(members) * (len(members) <= len(names) + 1)
@@ -142,7 +142,9 @@ class ShuffleValues(ColumnStep):
         )
 
 
-def shuffled(columns: list[Floats], predictors: list[Floats], stream: np.random.Generator) -> Codes:
+def shuffle_records(
+    columns: list[Floats], predictors: list[Floats], stream: np.random.Generator
+) -> Codes:
     """Per column and record the record whose value it gets."""
     n = len(columns[0])
     column_count = len(columns)

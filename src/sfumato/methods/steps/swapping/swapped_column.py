@@ -45,14 +45,14 @@ def ends_of(
     return order[:low], order[len(order) - high :]
 
 
-def grouped(
+def group_ends(
     dataset: Table, name: str, scores: Floats, carriers: Carriers, ends: tuple[Codes, Codes]
 ) -> pl.Series:
     """The column with either end replaced by one value: the mean of numbers, the lower median of
     anything else.
     """
     column = dataset.column(name)
-    groups = [np.flatnonzero(_marked(carriers, end)) for end in ends if len(end)]
+    groups = [np.flatnonzero(_mark_rows(carriers, end)) for end in ends if len(end)]
     if is_measured(dataset, name):
         values = numbers_of(dataset, name)
         for rows in groups:
@@ -66,7 +66,7 @@ def grouped(
     return column.gather(sources)
 
 
-def _marked(carriers: Carriers, carrier_numbers: Codes) -> NDArray[np.bool_]:
+def _mark_rows(carriers: Carriers, carrier_numbers: Codes) -> NDArray[np.bool_]:
     """Which rows belong to some carriers."""
     marked = np.zeros(len(carriers), dtype=np.bool_)
     marked[carrier_numbers] = True
@@ -116,7 +116,7 @@ class RankSwapping:
         together = np.concatenate(ends)
         # Grouped ends take part in the swap with their new value.
         if len(together) and self.extremes == "group":
-            column = grouped(dataset, name, own, carriers, ends)
+            column = group_ends(dataset, name, own, carriers, ends)
             scores = scores_of(dataset.with_columns({name: column}), name)
             own = scores[carriers.rows]
         movable = ~np.isnan(own)

@@ -17,7 +17,7 @@ import numpy as np
 from sfumato.errors import ParameterError
 from sfumato.methods.steps.synthesis.noisy_counts import (
     Clique,
-    Measured,
+    NoisyMarginal,
     OpenMarginal,
     PrivateTable,
     noisy_total,
@@ -65,7 +65,7 @@ class Pace:
 class RoundsMeasured:
     """What was measured, and how many rounds it took."""
 
-    measured: tuple[Measured, ...]
+    measured: tuple[NoisyMarginal, ...]
     total: float
     rounds: int
 
@@ -149,7 +149,7 @@ def choose_and_measure(
         # The model may grow as the budget is spent, so that early choices do not fill the memory.
         rho_used = (table.rho - rho_left + pace.whole) / table.rho
         limit = model_mb * float(rho_used)
-        measurement, before = _selected(
+        measurement, before = _select_marginal(
             table, fitter, weights, measurements=measurements, pace=pace, limit=limit
         )
         measurements.append(measurement)
@@ -170,14 +170,14 @@ def usual_error(sigma: float, cells: int) -> float:
     return math.sqrt(2 / math.pi) * sigma * cells
 
 
-def _selected(
+def _select_marginal(
     table: PrivateTable,
     fitter: Fitter,
     weights: dict[Clique, int],
-    measurements: Sequence[Measured],
+    measurements: Sequence[NoisyMarginal],
     pace: Pace,
     limit: float,
-) -> tuple[Measured, np.ndarray]:
+) -> tuple[NoisyMarginal, np.ndarray]:
     """Choose and measure a marginal; with it, what the model thought of it."""
     cliques = [measurement.clique for measurement in measurements]
     # parts of what was measured are in the model already: they cost no memory

@@ -156,7 +156,7 @@ def cells_of(schema: Schema, names: Sequence[str], public: Public, step: str) ->
     too little is.
     """
     _require_names(names, public, step)
-    declaration = declared(schema, domains=_listed(schema, public, step))
+    declaration = declared(schema, domains=_domains_of_leaves(schema, public, step))
     undeclared = [
         # All at once: who declares columns does it from public knowledge, in one go.
         name
@@ -200,7 +200,7 @@ def _what_to_say(schema: Schema, name: str) -> str:
     )
 
 
-def _listed(schema: Schema, public: Public, step: str) -> dict[str, tuple[str, ...]]:
+def _domains_of_leaves(schema: Schema, public: Public, step: str) -> dict[str, tuple[str, ...]]:
     """The domains that are the leaves of hierarchies."""
     domains = {}
     for name in public.leaves:
@@ -260,7 +260,9 @@ def _numbers(name: str, bounds: tuple[float, float], public: Public, step: str) 
     )
 
 
-def coded(dataset: Table, cells: Mapping[str, Cells], rows: NDArray[np.bool_]) -> dict[str, Codes]:
+def code_rows(
+    dataset: Table, cells: Mapping[str, Cells], rows: NDArray[np.bool_]
+) -> dict[str, Codes]:
     """The cell of every row that counts, by column; what is in a row raises no error, whatever it
     is.
     """

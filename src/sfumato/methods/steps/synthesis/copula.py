@@ -13,7 +13,7 @@ import numpy as np
 from sfumato.errors import SchemaError
 from sfumato.methods.steps.swapping.normal_scores import average_ranks, rank_correlations
 from sfumato.methods.steps.synthesis.material import ColumnForm, Material, rounded_to
-from sfumato.methods.steps.synthesis.tree_growth import Drawn, bandwidths
+from sfumato.methods.steps.synthesis.tree_growth import DrawnColumn, bandwidths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,7 +62,7 @@ def require_numbers(materials: Mapping[str, Material]) -> None:
 
 def drawn_by_copula(
     materials: Mapping[str, Material], size: int, stream: np.random.Generator, *, exact: bool
-) -> dict[str, Drawn]:
+) -> dict[str, DrawnColumn]:
     """So many records. Missing values are a column of their own, drawn with the others: there, or
     not.
     """
@@ -86,7 +86,9 @@ def drawn_by_copula(
             presence_scores = normals[:, len(names) + incomplete.index(name)]
             missing_share = float(gaps[name].mean())
             is_present = _is_present(presence_scores, 1 - missing_share)
-        draws[name] = _placed(materials[name], normals[:, number], is_present, stream, exact=exact)
+        draws[name] = _place_values(
+            materials[name], normals[:, number], is_present, stream, exact=exact
+        )
     return draws
 
 
@@ -98,14 +100,14 @@ def _is_present(normals: Floats, share: float) -> NDArray[np.bool_]:
     return np.asarray(ranks >= len(normals) - present)
 
 
-def _placed(
+def _place_values(
     material: Material,
     normals: Floats,
     is_present: NDArray[np.bool_],
     stream: np.random.Generator,
     *,
     exact: bool,
-) -> Drawn:
+) -> DrawnColumn:
     """Values of the column in the order of the latent numbers."""
     present_rows = np.flatnonzero(~np.isnan(material.values))
     ascending = present_rows[np.argsort(material.values[present_rows], kind="stable")]
@@ -122,7 +124,7 @@ def _placed(
     donors[where] = ascending[positions]
     # As many drawn as original: the donors' values are the exact ones already.
     if material.form is ColumnForm.ORDERED or (exact and len(where) == len(ascending)):
-        return Drawn(donors, None)
+        return DrawnColumn(donors, None)
     values = np.full(len(normals), np.nan)
     sorted_values = material.values[ascending]
     if exact:
@@ -130,11 +132,13 @@ def _placed(
         values[where] = np.interp(shares, middles, sorted_values)
         values[where] = rounded_to(values[where], material.step)
     else:
-        values[where] = _smoothed(material, material.values[donors[where]], sorted_values, stream)
-    return Drawn(donors, values)
+        values[where] = _smooth_values(
+            material, material.values[donors[where]], sorted_values, stream
+        )
+    return DrawnColumn(donors, values)
 
 
-def _smoothed(
+def _smooth_values(
     material: Material, values: Floats, sorted_values: Floats, stream: np.random.Generator
 ) -> Floats:
     """Values moved by a kernel as wide as the whole column says, reflected at its bounds, and

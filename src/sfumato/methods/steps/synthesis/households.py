@@ -12,7 +12,7 @@ import numpy as np
 
 from sfumato.methods.steps.synthesis.material import ColumnForm, Material
 from sfumato.methods.steps.synthesis.sequential import Sequential
-from sfumato.methods.steps.synthesis.tree_growth import Drawn
+from sfumato.methods.steps.synthesis.tree_growth import DrawnColumn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,7 +79,7 @@ def shared_by_units(material: Material, units: UnitRows) -> bool:
     return bool((codes == codes[units.starts][units.of_rows]).all())
 
 
-def _whole(values: Rows) -> Material:
+def _whole_material(values: Rows) -> Material:
     """Whole numbers as a column of their own."""
     numbers = values.astype(np.float64)
     distinct, codes = np.unique(numbers, return_inverse=True)
@@ -126,14 +126,14 @@ class Households:
         """Learn from a table whose units are known."""
         shared = tuple(name for name in order if shared_by_units(materials[name], units))
         own = tuple(name for name in order if name not in shared)
-        may = _permitted(allowed)
+        may = _permit_predictors(allowed)
         size = _size_of(materials, shared, units)
         by_head: dict[object, Material] = {
             name: material.taken(units.heads) for name, material in materials.items()
         }
         head_order: tuple[object, ...] = (*shared, *own)
         if size is None:  # no column says it: it is drawn between the shared and the own columns
-            by_head[SIZE] = _whole(units.sizes)
+            by_head[SIZE] = _whole_material(units.sizes)
             head_order = (*shared, SIZE, *own)
         heads = Sequential.of(by_head, head_order, rules[0], min_leaf, may)
         members = None
@@ -151,7 +151,7 @@ class Households:
             )
         return cls(units, materials, shared, (*shared, *own), heads, members, size, tuple(rules[1]))
 
-    def draw(self, count: int, streams: Streams) -> tuple[dict[str, Drawn], Rows, int]:
+    def draw(self, count: int, streams: Streams) -> tuple[dict[str, DrawnColumn], Rows, int]:
         """So many households: the columns of their members, the household of every record, and how
         many were taken whole.
         """
@@ -170,7 +170,7 @@ class Households:
         draws, unit_of = self._replaced(draws, unit_of, broken, *self._copied(donors))
         return draws, unit_of, int(broken.sum())
 
-    def _draw_households(self, count: int, streams: Streams) -> tuple[dict[str, Drawn], Rows]:
+    def _draw_households(self, count: int, streams: Streams) -> tuple[dict[str, DrawnColumn], Rows]:
         heads = self.heads.draw(count, streams)
         if self.size is None:
             # The size goes with the head's donor: it is not a column of the table.
@@ -180,7 +180,7 @@ class Households:
             sizes = self.materials[self.size].values[donors].astype(np.int64)
         first = {}
         for name, head_draw in heads.items():
-            first[name] = Drawn(self.units.heads[head_draw.donors], head_draw.values)
+            first[name] = DrawnColumn(self.units.heads[head_draw.donors], head_draw.values)
         layers = [(np.arange(count), first)]
         for position in range(1, int(sizes.max(initial=1))):
             layers.append(self._layer(position, sizes, layers, streams))
@@ -190,9 +190,9 @@ class Households:
         self,
         position: int,
         sizes: Rows,
-        layers: list[tuple[Rows, dict[str, Drawn]]],
+        layers: list[tuple[Rows, dict[str, DrawnColumn]]],
         streams: Streams,
-    ) -> tuple[Rows, dict[str, Drawn]]:
+    ) -> tuple[Rows, dict[str, DrawnColumn]]:
         """The members at one position, of the units that have so many."""
         units = np.flatnonzero(sizes > position)
         heads = layers[0][1]
@@ -216,12 +216,12 @@ class Households:
             # Donors are numbered among later members: back to records of the table.
             later = self.units.rows[np.flatnonzero(self.units.positions > 0)]
             for name, member_draw in member_draws.items():
-                columns[name] = Drawn(later[member_draw.donors], member_draw.values)
+                columns[name] = DrawnColumn(later[member_draw.donors], member_draw.values)
         return units, columns
 
     def _stacked(
-        self, layers: list[tuple[Rows, dict[str, Drawn]]], sizes: Rows
-    ) -> dict[str, Drawn]:
+        self, layers: list[tuple[Rows, dict[str, DrawnColumn]]], sizes: Rows
+    ) -> dict[str, DrawnColumn]:
         """All members, unit by unit."""
         starts = np.cumsum(sizes) - sizes
         total = int(sizes.sum())
@@ -235,17 +235,19 @@ class Households:
                 donors[starts[units] + position] = layer_draws[name].donors
                 if values is not None:
                     values[starts[units] + position] = layer_draws[name].values
-            columns[name] = Drawn(donors, values)
+            columns[name] = DrawnColumn(donors, values)
         return columns
 
-    def _broken(self, draws: Mapping[str, Drawn], unit_of: Rows, count: int) -> NDArray[np.bool_]:
+    def _broken(
+        self, draws: Mapping[str, DrawnColumn], unit_of: Rows, count: int
+    ) -> NDArray[np.bool_]:
         raw = {name: _raw(self.materials[name], column_draw) for name, column_draw in draws.items()}
         broken = np.zeros(count, dtype=np.bool_)
         for rule in self.rules:
             broken |= rule.broken(self.materials, raw, unit_of, count)
         return broken
 
-    def _copied(self, donors: Rows) -> tuple[dict[str, Drawn], Rows]:
+    def _copied(self, donors: Rows) -> tuple[dict[str, DrawnColumn], Rows]:
         """Whole households of the table."""
         sizes = self.units.sizes[donors]
         # From places in the new stack to places of the old one: a shift for each unit.
@@ -255,17 +257,17 @@ class Households:
         draws = {}
         for name in self.order:
             material = self.materials[name]
-            draws[name] = Drawn(rows, material.values[rows] if material.smooth else None)
+            draws[name] = DrawnColumn(rows, material.values[rows] if material.smooth else None)
         return draws, sizes
 
     def _replaced(
         self,
-        draws: dict[str, Drawn],
+        draws: dict[str, DrawnColumn],
         unit_of: Rows,
         broken: NDArray[np.bool_],
-        fresh: dict[str, Drawn],
+        fresh: dict[str, DrawnColumn],
         sizes: Rows,
-    ) -> tuple[dict[str, Drawn], Rows]:
+    ) -> tuple[dict[str, DrawnColumn], Rows]:
         """The drawn households with fresh ones in the place of some."""
         # Fresh households take the numbers of those they replace.
         is_retained = ~broken[unit_of]
@@ -281,7 +283,7 @@ class Households:
             values = None
             if not (old is None or new is None):
                 values = np.concatenate([old[is_retained], new])[order]
-            columns[name] = Drawn(donors, values)
+            columns[name] = DrawnColumn(donors, values)
         return columns, units[order]
 
 
@@ -302,7 +304,7 @@ def _retry_streams(streams: Streams, number: int) -> Streams:
     return lambda name: streams(f"{name}, again {number}")
 
 
-def _permitted(allowed: Callable[[str, str], bool]) -> Callable[[Any, Any], bool]:
+def _permit_predictors(allowed: Callable[[str, str], bool]) -> Callable[[Any, Any], bool]:
     """Who may predict whom; the same column of the head or the member before may predict a column
     that they could.
     """
@@ -332,8 +334,8 @@ def _members(
     rows = units.rows[later]
     unit = units.of_rows[later]
     materials_known: dict[Any, Material] = {name: materials[name].taken(rows) for name in shared}
-    materials_known[SIZE] = _whole(units.sizes[unit])
-    materials_known[POSITION] = _whole(units.positions[later])
+    materials_known[SIZE] = _whole_material(units.sizes[unit])
+    materials_known[POSITION] = _whole_material(units.positions[later])
     for name in own:
         materials_known["head", name] = materials[name].taken(units.heads[unit])
         # In the order of units the record before is the member before, as these are no heads.
@@ -343,9 +345,11 @@ def _members(
     return Sequential.of(own_materials, own, about, min_leaf, may, materials_known)
 
 
-def _raw(material: Material, draw: Drawn) -> NDArray[Any]:
+def _raw(material: Material, draw: DrawnColumn) -> NDArray[Any]:
     return draw.raw(material)
 
 
-def _take_draws(draw: Drawn, positions: Rows) -> Drawn:
-    return Drawn(draw.donors[positions], None if draw.values is None else draw.values[positions])
+def _take_draws(draw: DrawnColumn, positions: Rows) -> DrawnColumn:
+    return DrawnColumn(
+        draw.donors[positions], None if draw.values is None else draw.values[positions]
+    )

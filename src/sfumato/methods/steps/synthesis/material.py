@@ -164,7 +164,7 @@ def material_of(
     """
     attribute = dataset.schema.attributes.get(name)
     if attribute is not None and attribute.order is not None:
-        return _ordered(dataset, name, attribute.order, order)
+        return _ordered_material(dataset, name, attribute.order, order)
     column = dataset.column(name)
     if attribute is not None and attribute.kind is Kind.DATE:
         column = _read_as_days(column)
@@ -223,7 +223,7 @@ def _build_material(
     )
 
 
-def _ordered(dataset: Table, name: str, listed: tuple[str, ...], order: Rows) -> Material:
+def _ordered_material(dataset: Table, name: str, listed: tuple[str, ...], order: Rows) -> Material:
     encoded = dataset.encoded(name)
     label_codes = {label: i for i, label in enumerate(listed)}
     unknown = sum(1 for label in encoded.labels if label is not None and label not in label_codes)

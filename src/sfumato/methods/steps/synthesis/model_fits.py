@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sfumato.methods.steps.synthesis.noisy_counts import Clique, Measured
+    from sfumato.methods.steps.synthesis.noisy_counts import Clique, NoisyMarginal
 
 
 SETTINGS = {
@@ -40,7 +40,7 @@ OUT_OF_MEMORY = (
 class Fitter(Protocol):
     """Fits models of noisy counts, tells what they think of marginals, and draws from them."""
 
-    def fit(self, measurements: Sequence[Measured], total: float) -> None:
+    def fit(self, measurements: Sequence[NoisyMarginal], total: float) -> None:
         """The model that comes nearest to all counts, in units of their noise."""
         ...
 
@@ -115,9 +115,9 @@ class ModelWorker(Fitter):
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout, self._said):
             if pipe is not None:
-                _closed(pipe)
+                _close_pipe(pipe)
 
-    def fit(self, measurements: Sequence[Measured], total: float) -> None:
+    def fit(self, measurements: Sequence[NoisyMarginal], total: float) -> None:
         """The model that comes nearest to all counts, in units of their noise."""
         arrays = []
         for measurement in measurements:
@@ -166,7 +166,9 @@ class ModelWorker(Fitter):
         except (EOFError, OSError):
             raise self._gone() from None
         if "failed" in answer:
-            raise FittingFailed(OUT_OF_MEMORY if answer["memory"] else _broken(answer["failed"]))
+            raise FittingFailed(
+                OUT_OF_MEMORY if answer["memory"] else _failure_message(answer["failed"])
+            )
         return answer, arrays_received
 
     def _stop(self) -> None:
@@ -182,10 +184,10 @@ class ModelWorker(Fitter):
                 "categories, or use method: mst"
             )
         # Ended by signal 9: where nobody else ends it, that is the system short of memory.
-        return FittingFailed(OUT_OF_MEMORY if code == -9 else _broken(f"exit code {code}"))
+        return FittingFailed(OUT_OF_MEMORY if code == -9 else _failure_message(f"exit code {code}"))
 
 
-def _broken(reason: str) -> str:
+def _failure_message(reason: str) -> str:
     return (
         f"synthesize_privately: the process that fits the model ended with {reason}; what was spent"
         " stays spent. Check that the extra is installed as a whole: pip install"
@@ -193,13 +195,13 @@ def _broken(reason: str) -> str:
     )
 
 
-def _multiples(measurement: Measured) -> NDArray[np.float64]:
+def _multiples(measurement: NoisyMarginal) -> NDArray[np.float64]:
     if measurement.merged is None:
         return measurement.counts * 0 + 1
     return measurement.merged
 
 
-def _closed(pipe: Any) -> None:
+def _close_pipe(pipe: Any) -> None:
     """Close a pipe whose other end may be gone."""
     try:
         pipe.close()

@@ -19,7 +19,7 @@ import numpy as np
 
 from sfumato.methods.steps.synthesis.noisy_counts import (
     Clique,
-    Measured,
+    NoisyMarginal,
     OpenMarginal,
     PrivateTable,
     noisy_total,
@@ -43,11 +43,11 @@ class Merging:
     size: int
 
     @classmethod
-    def of(cls, single: Measured) -> Merging:
+    def of(cls, single: NoisyMarginal) -> Merging:
         """Merge the cells of a column whose noisy counts are below 3σ; a single one stays by
         itself.
 
-        >>> Merging.of(Measured(("a",), np.array([90.0, 2.0, -1.0]), 1.0)).cell.tolist()
+        >>> Merging.of(NoisyMarginal(("a",), np.array([90.0, 2.0, -1.0]), 1.0)).cell.tolist()
         [0, 1, 1]
         """
         # Noise of deviation σ hides counts below 3σ; merged they are one cell above it.
@@ -58,11 +58,11 @@ class Merging:
         new_numbers = np.cumsum(~rare) - 1
         return cls(np.where(rare, frequent_cells, new_numbers), frequent_cells + 1)
 
-    def applied(self, single: Measured) -> Measured:
+    def applied(self, single: NoisyMarginal) -> NoisyMarginal:
         """The counts of the merged cells: sums, whose noise has so many times the variance."""
         cells_merged = np.bincount(self.cell, minlength=self.size).astype(np.float64)
         counts = np.bincount(self.cell, single.counts, minlength=self.size).astype(np.float64)
-        return Measured(single.clique, counts, single.sigma, merged=cells_merged)
+        return NoisyMarginal(single.clique, counts, single.sigma, merged=cells_merged)
 
     def parted(self, cells: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         """Cells of before for merged ones: one of those that were merged, all equally likely."""
@@ -80,7 +80,7 @@ class TreeMeasured:
     for.
     """
 
-    measured: tuple[Measured, ...]
+    measured: tuple[NoisyMarginal, ...]
     total: float
     sizes: Mapping[str, int]
     merging: Mapping[str, Merging]

@@ -31,7 +31,7 @@ exact.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Measured:
+class NoisyMarginal:
     """Noisy counts of the cells of some columns together, and the standard deviation of their
     noise.
 
@@ -103,7 +103,7 @@ class PrivateTable:
         """The standard deviation of the noise of counts that cost ρ."""
         return self.rows / math.sqrt(2 * rho)
 
-    def measure(self, clique: Clique, rho: Fraction) -> Measured:
+    def measure(self, clique: Clique, rho: Fraction) -> NoisyMarginal:
         r"""The counts of all cells with discrete Gaussian noise
         of :math:`\sigma = g/\sqrt{2\rho}`.
         """
@@ -111,7 +111,7 @@ class PrivateTable:
         self._spend(f"counts of {' × '.join(clique)}", rho)
         noise = self._draws.gaussian(float(self.rows), rho, self.size(clique))
         noisy_counts = self._count_cells(clique) + noise
-        return Measured(clique, noisy_counts.astype(np.float64), self.sigma(rho))
+        return NoisyMarginal(clique, noisy_counts.astype(np.float64), self.sigma(rho))
 
     def select(self, candidates: Sequence[OpenMarginal], rho: Fraction) -> OpenMarginal:
         r"""One candidate, by the exponential mechanism: the larger :math:`w(\|M - \hat M\|_1 - p)`,
@@ -175,7 +175,7 @@ def _above(rho: Fraction) -> Fraction:
     return Fraction(str(near))
 
 
-def noisy_total(singles: Sequence[Measured]) -> float:
+def noisy_total(singles: Sequence[NoisyMarginal]) -> float:
     r"""How many rows there are, from the sums of noisy counts: their mean with weights 1/cells, and
     at least one.
 
@@ -183,9 +183,8 @@ def noisy_total(singles: Sequence[Measured]) -> float:
     of the mean smallest.
 
     >>> import numpy as np
-    >>> noisy_total(
-    ...     [Measured(("a",), np.array([10.0, 20.0]), 1.0), Measured(("b",), np.array([36.0]), 1.0)]
-    ... )
+    >>> first = NoisyMarginal(("a",), np.array([10.0, 20.0]), 1.0)
+    >>> noisy_total([first, NoisyMarginal(("b",), np.array([36.0]), 1.0)])
     34.0
     """
     weights = np.array([1 / len(measurement.counts) for measurement in singles])

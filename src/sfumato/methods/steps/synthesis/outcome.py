@@ -15,7 +15,7 @@ from sfumato.core.fields import Document
 from sfumato.core.step import Preserved
 from sfumato.methods.steps.synthesis.material import ColumnForm
 from sfumato.methods.steps.synthesis.table_draws import Groundwork, reappearing
-from sfumato.methods.steps.synthesis.tree_growth import Drawn
+from sfumato.methods.steps.synthesis.tree_growth import DrawnColumn
 
 if TYPE_CHECKING:
     from sfumato.methods.steps.synthesis.material import Rows
@@ -48,7 +48,7 @@ def put_cells(column: pl.Series, where: Rows, cells: pl.Series) -> pl.Series:
     return pl.concat([column, cells.rename(column.name)]).gather(source)
 
 
-def stacked(tables: Sequence[pl.DataFrame], drawn_units: Sequence[str]) -> pl.DataFrame:
+def stack_copies(tables: Sequence[pl.DataFrame], drawn_units: Sequence[str]) -> pl.DataFrame:
     """Copies one below the other, numbered from 1; a drawn person or household belongs to one of
     them only.
     """
@@ -115,7 +115,7 @@ class ToldOfDraws:
 
 
 def summarize_draws(
-    ground: Groundwork, rows: Rows, copies: Sequence[Mapping[str, Drawn]]
+    ground: Groundwork, rows: Rows, copies: Sequence[Mapping[str, DrawnColumn]]
 ) -> ToldOfDraws:
     """What is drawn that few people have, and which learnt rules gave way; ``rows`` are the records
     learnt from.
@@ -131,7 +131,7 @@ def summarize_draws(
             if not np.isnan(share):
                 reappearing_shares[name] = round(share, 4)
     # Rules of the recipe always hold; learnt ones (number 0) may give way to them.
-    given_way = [_broken(rule, ground, copies) for rule in ground.rules if not rule.number]
+    given_way = [_count_broken(rule, ground, copies) for rule in ground.rules if not rule.number]
     lost = sum(bool(records) for records in given_way)
     owner: Document = {"rare_cells": rare, "unique_numbers_again": reappearing_shares}
     if lost:
@@ -166,7 +166,9 @@ def _warnings(
     return messages
 
 
-def _broken(rule: RowRule, ground: Groundwork, copies: Sequence[Mapping[str, Drawn]]) -> int:
+def _count_broken(
+    rule: RowRule, ground: Groundwork, copies: Sequence[Mapping[str, DrawnColumn]]
+) -> int:
     """In how many drawn records a rule does not hold."""
     names = {clause.column for clause in (*rule.premise, rule.conclusion)}
     broken_cells = 0

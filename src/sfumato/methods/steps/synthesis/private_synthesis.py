@@ -36,11 +36,11 @@ from sfumato.methods.steps.synthesis.cells import (
     Public,
     WordCells,
     cells_of,
-    coded,
+    code_rows,
     drawn_columns,
 )
 from sfumato.methods.steps.synthesis.model_fits import ModelWorker, require_fitting
-from sfumato.methods.steps.synthesis.noisy_counts import Measured, PrivateTable
+from sfumato.methods.steps.synthesis.noisy_counts import NoisyMarginal, PrivateTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,7 +60,7 @@ class DrawnCells:
 
     cells: Mapping[str, Ints]
     total: float
-    measured: tuple[Measured, ...]
+    measured: tuple[NoisyMarginal, ...]
     rounds: int | None = None
     drowned: tuple[str, ...] = ()
 
@@ -268,7 +268,7 @@ class SynthesizePrivately(Step):
         training_rows, held_out = self._split_rows(dataset, relation, draws)
         sizes = {name: column_cells.size for name, column_cells in cells.items()}
         table = PrivateTable(
-            coded(dataset, cells, training_rows),
+            code_rows(dataset, cells, training_rows),
             sizes,
             rho=self.rho,
             rows=relation.contributions,

@@ -304,10 +304,10 @@ class _Reader:
         return UnitRule(conditions, sign, int(number), self.number)
 
 
-def parsed(texts: Sequence[str]) -> tuple[RowRule | UnitRule, ...]:
+def parse_rules(texts: Sequence[str]) -> tuple[RowRule | UnitRule, ...]:
     """The rules of a recipe.
 
-    >>> rule = parsed(["age < 15 and sex = f => marital_status in {single, never married}"])[0]
+    >>> rule = parse_rules(["age < 15 and sex = f => marital_status in {single, never married}"])[0]
     >>> rule.title, rule.conclusion.values
     ('rule 1 (age and sex => marital_status)', ('single', 'never married'))
     """
@@ -400,11 +400,11 @@ def learnt_rules(materials: Mapping[str, Material], order: Sequence[str]) -> tup
         if target.form is ColumnForm.NUMBERS or target.constant:
             continue
         for earlier in order[:number]:
-            rules += _implied(materials[earlier], target)
+            rules += _implied_rules(materials[earlier], target)
     return tuple(rules)
 
 
-def _implied(premise: Material, target: Material) -> Iterator[RowRule]:
+def _implied_rules(premise: Material, target: Material) -> Iterator[RowRule]:
     if premise.form is ColumnForm.CATEGORIES:
         pairs = premise.codes.astype(np.int64) * target.levels + target.codes
         joint = np.bincount(pairs, minlength=premise.levels * target.levels).reshape(

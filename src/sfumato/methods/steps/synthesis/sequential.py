@@ -12,7 +12,12 @@ from sfumato.core.threads import side_by_side
 from sfumato.core.words import join_words
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.steps.synthesis.material import ColumnForm, Material
-from sfumato.methods.steps.synthesis.tree_growth import Drawn, Learnt, Limited, Predictor
+from sfumato.methods.steps.synthesis.tree_growth import (
+    AllowedValues,
+    DrawnColumn,
+    Learnt,
+    Predictor,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +44,7 @@ def chosen_order(
     as many of the records that are unique: a column of many values that comes last is drawn from
     leaves that know all others.
     """
-    before = _needed(materials, rules, predictors)
+    before = _required_before(materials, rules, predictors)
     premises: set[str] = set()
     for rule in rules:
         premises.update(clause.column for clause in rule.premise)
@@ -67,7 +72,7 @@ def chosen_order(
     return tuple(ordered)
 
 
-def _needed(
+def _required_before(
     materials: Mapping[str, Material],
     rules: Sequence[RowRule],
     predictors: Mapping[str, Sequence[str]],
@@ -95,7 +100,7 @@ def require_order(
             f"synthesize: order must name every synthesised column once; check {', '.join(wrong)} "
             "(units and constant columns are not synthesised)"
         )
-    before = _needed(materials, rules, predictors)
+    before = _required_before(materials, rules, predictors)
     for number, name in enumerate(order):
         late = sorted(before[name] - set(order[:number]))
         if late:
@@ -159,8 +164,8 @@ class Sequential:
         streams: Streams,
         fixed_values: Mapping[Any, NDArray[Any]] | None = None,
         own: Rows | None = None,
-        settle: Callable[[str, Drawn], Drawn] = lambda _, draw: draw,
-    ) -> dict[Any, Drawn]:
+        settle: Callable[[str, DrawnColumn], DrawnColumn] = lambda _, draw: draw,
+    ) -> dict[Any, DrawnColumn]:
         """Draw all columns for so many records; ``fixed_values`` are codes or values of the columns
         that are known of them.
 
@@ -169,7 +174,7 @@ class Sequential:
         """
         raw: dict[Any, NDArray[Any]] = dict(fixed_values or {})
         predictor_values = {key: self.predictors[key].show(values) for key, values in raw.items()}
-        draws: dict[Any, Drawn] = {}
+        draws: dict[Any, DrawnColumn] = {}
         for name in self.order:
             model = self.learnt[name]
             stream = streams(name)
@@ -184,7 +189,7 @@ class Sequential:
 
     def _limits(
         self, name: str, raw: Mapping[Any, NDArray[Any]], size: int
-    ) -> tuple[list[Limited], list[tuple[Rows, int]]]:
+    ) -> tuple[list[AllowedValues], list[tuple[Rows, int]]]:
         """Who may have which values by the rules about a column; where one value only is left, the
         record that has it.
         """
@@ -195,7 +200,7 @@ class Sequential:
         own = {str(k): m for k, m in self.materials.items()}
         values = {str(key): column for key, column in raw.items() if isinstance(key, str)}
         applies = [rule.applies(own, values) for rule in rules]
-        limits: list[Limited] = []
+        limits: list[AllowedValues] = []
         fixed: list[tuple[Rows, int]] = []
         # Records to which the same rules apply share one set of donors.
         for positions in _groups(applies, size):
@@ -204,12 +209,16 @@ class Sequential:
             if any(condition.single for condition in conditions):
                 fixed.append((positions, int(allowed.argmax())))
             else:
-                limits.append(Limited(positions, allowed, conditions))
+                limits.append(AllowedValues(positions, allowed, conditions))
         return limits, fixed
 
     def _kept_to_rules(
-        self, name: str, draw: Drawn, limits: Sequence[Limited], fixed: Sequence[tuple[Rows, int]]
-    ) -> Drawn:
+        self,
+        name: str,
+        draw: DrawnColumn,
+        limits: Sequence[AllowedValues],
+        fixed: Sequence[tuple[Rows, int]],
+    ) -> DrawnColumn:
         """What was drawn, with the values that rules fix; a number that smoothing moved beyond a
         rule is the donor's again.
         """
@@ -221,7 +230,7 @@ class Sequential:
         if (donors < 0).any():
             raise _without_donor([rule for rule in self.rules if rule.conclusion.column == name])
         if values is None:
-            return Drawn(donors, None)
+            return DrawnColumn(donors, None)
         for positions, record in fixed:
             values[positions] = material.values[record]
         for limited in limits:
@@ -230,7 +239,7 @@ class Sequential:
             # Smoothing may move a number past a bound; the donor's own value keeps the rule.
             wrong = at[~np.logical_and.reduce(meets)]
             values[wrong] = material.values[donors[wrong]]
-        return Drawn(donors, values)
+        return DrawnColumn(donors, values)
 
 
 def _groups(applies: Sequence[Mask], size: int) -> list[Rows]:

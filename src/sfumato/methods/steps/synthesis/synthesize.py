@@ -36,7 +36,7 @@ from sfumato.methods.steps.synthesis.outcome import (
     MARGINALS,
     identifiers,
     put_cells,
-    stacked,
+    stack_copies,
     summarize_draws,
     weights_kept,
     with_totals,
@@ -46,7 +46,7 @@ from sfumato.methods.steps.synthesis.rules import (
     UnitRule,
     columns_in,
     learnt_rules,
-    parsed,
+    parse_rules,
     require_true,
 )
 from sfumato.methods.steps.synthesis.sequential import chosen_order, require_drawable, require_order
@@ -58,7 +58,7 @@ from sfumato.methods.steps.synthesis.table_draws import (
     require_premises_of_units,
     strata_apart,
 )
-from sfumato.methods.steps.synthesis.tree_growth import Drawn
+from sfumato.methods.steps.synthesis.tree_growth import DrawnColumn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -216,7 +216,7 @@ class Synthesize(Step):
         object.__setattr__(self, "rules", tuple(self.rules))
         object.__setattr__(self, "members", tuple(self.members))
         # Rules are read once to refuse what cannot be read before any data are looked at.
-        parsed(self.rules)
+        parse_rules(self.rules)
         partly = not self.draws_anew
         if self.method == "copula":
             tree_options = []
@@ -383,7 +383,7 @@ class _Run:
         step = self.step
         dataset = self.dataset
         names = self._names()
-        rules = parsed(step.rules)
+        rules = parse_rules(step.rules)
         names_in_options = [
             *columns_in(rules),
             *step.special,
@@ -578,7 +578,7 @@ class _Run:
         rules or codes are about.
         """
         weights = self.dataset.schema.columns(Role.WEIGHT)
-        excluded = {*columns_in(parsed(self.step.rules)), *self.step.special}
+        excluded = {*columns_in(parse_rules(self.step.rules)), *self.step.special}
         numbers = []
         for name in weights:
             if self.dataset.column(name).dtype.is_numeric() and name not in excluded:
@@ -680,7 +680,7 @@ class _Run:
                 columns.append(column.gather(np.full(height, example_row)))
         return pl.DataFrame(columns)
 
-    def _cells(self, name: str, draw: Drawn) -> pl.Series:
+    def _cells(self, name: str, draw: DrawnColumn) -> pl.Series:
         return written_back(
             self.dataset.column(name), self.canonical[draw.donors], draw.values
         ).alias(name)
@@ -725,7 +725,7 @@ class _Run:
             )
         return rows_at_risk
 
-    def _tell(self, ground: Groundwork, copies: Sequence[Mapping[str, Drawn]]) -> None:
+    def _tell(self, ground: Groundwork, copies: Sequence[Mapping[str, DrawnColumn]]) -> None:
         summary = summarize_draws(ground, self.rows, copies)
         self.warnings += summary.warnings
         self.owner |= summary.owner
@@ -772,7 +772,7 @@ class _Run:
             warnings=tuple(self.warnings),
             public={"synthesis": public},
             owner=self.owner,
-            table=stacked(tables, self.dataset.schema.units),
+            table=stack_copies(tables, self.dataset.schema.units),
             origin=origin,
             held_out=held_out,
         )

@@ -15,7 +15,7 @@ from sfumato.errors import ParameterError
 from sfumato.methods.steps.synthesis.copula import drawn_by_copula
 from sfumato.methods.steps.synthesis.households import Households, UnitRows, shared_by_units
 from sfumato.methods.steps.synthesis.sequential import Sequential
-from sfumato.methods.steps.synthesis.tree_growth import Drawn
+from sfumato.methods.steps.synthesis.tree_growth import DrawnColumn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +59,7 @@ class Copy:
     households taken whole.
     """
 
-    columns: Mapping[str, Drawn]
+    columns: Mapping[str, DrawnColumn]
     units: Rows | None
     whole: int
 
@@ -80,10 +80,10 @@ def strata_apart(strata: Rows, rows: Rows, min_leaf: int) -> tuple[list[Rows], i
     ) else 0
 
 
-def allotted(total: int, sizes: Sequence[int]) -> list[int]:
+def allot_records(total: int, sizes: Sequence[int]) -> list[int]:
     """So many records shared out over strata by their size, by largest remainders.
 
-    >>> allotted(10, [50, 30, 5])
+    >>> allot_records(10, [50, 30, 5])
     [6, 3, 1]
     """
     whole = sum(sizes)
@@ -110,13 +110,13 @@ def fully_drawn(
     """
     drawn_parts = [_part_of(ground, rows, units) for rows in parts]
     counts = [part.count for part in drawn_parts]
-    sizes = counts if size is None else allotted(size, counts)
+    sizes = counts if size is None else allot_records(size, counts)
     joined_copies = []
     for copy in range(copies):
         pieces = []
         for stratum, (part, count) in enumerate(zip(drawn_parts, sizes, strict=True)):
             pieces.append(part.draw(count, streams(f"copy {copy}, stratum {stratum}")))
-        joined_copies.append(_joined(ground.order, pieces, sizes, grouped=units is not None))
+        joined_copies.append(_join_strata(ground.order, pieces, sizes, grouped=units is not None))
     return joined_copies
 
 
@@ -132,8 +132,8 @@ def _part_of(ground: Groundwork, rows: Rows, units: Rows | None) -> _Part:
     materials = ground.taken(rows)
 
     # Donors are numbered within the stratum: back to numbers of the whole table.
-    def back(draws: Mapping[str, Drawn]) -> dict[str, Drawn]:
-        return {name: Drawn(rows[draw.donors], draw.values) for name, draw in draws.items()}
+    def back(draws: Mapping[str, DrawnColumn]) -> dict[str, DrawnColumn]:
+        return {name: DrawnColumn(rows[draw.donors], draw.values) for name, draw in draws.items()}
 
     if ground.method == "copula":
 
@@ -166,7 +166,7 @@ def _part_of(ground: Groundwork, rows: Rows, units: Rows | None) -> _Part:
     return _Part(len(ranked.starts), whole)
 
 
-def _joined(
+def _join_strata(
     order: Sequence[str], pieces: Sequence[Copy], sizes: Sequence[int], *, grouped: bool
 ) -> Copy:
     """The strata of one copy, one below the other."""
@@ -181,7 +181,7 @@ def _joined(
         # Smoothed numbers only where all strata smoothed the column; else donors tell all.
         if len(values) == len(pieces_of_column):
             joined = np.concatenate(values)
-        columns[name] = Drawn(
+        columns[name] = DrawnColumn(
             np.concatenate([piece_draw.donors for piece_draw in pieces_of_column]), joined
         )
     # Units of a stratum are numbered behind those of the strata before it.
@@ -203,7 +203,7 @@ def partly_drawn(
     streams: Streams,
     *,
     not_self: bool,
-) -> dict[str, Drawn]:
+) -> dict[str, DrawnColumn]:
     """New values of some columns for some records (``at_risk``, by their places in ``rows``),
     predicted from what is kept too.
     """
@@ -222,15 +222,15 @@ def partly_drawn(
         fixed_materials,
     )
     fixed_values = {name: material.raw[at_risk] for name, material in fixed_materials.items()}
-    settle = _agreed(materials, rows, at_risk, units)
+    settle = _agree_in_household(materials, rows, at_risk, units)
     own = at_risk if not_self else None
     draws = sequential.draw(len(at_risk), streams, fixed_values, own, settle)
-    return {name: Drawn(rows[draw.donors], draw.values) for name, draw in draws.items()}
+    return {name: DrawnColumn(rows[draw.donors], draw.values) for name, draw in draws.items()}
 
 
-def _agreed(
+def _agree_in_household(
     materials: Mapping[str, Material], rows: Rows, at_risk: Rows, units: Rows | None
-) -> Callable[[str, Drawn], Drawn]:
+) -> Callable[[str, DrawnColumn], DrawnColumn]:
     """Lets members of a household have one value in columns that all of them shared."""
     if units is None or not len(at_risk):
         return lambda _, draw: draw
@@ -240,13 +240,13 @@ def _agreed(
     # The first record at risk of a household decides for its other members.
     _, first, back = np.unique(numbers[at_risk], return_index=True, return_inverse=True)
 
-    def settle(name: str, draw: Drawn) -> Drawn:
+    def settle(name: str, draw: DrawnColumn) -> DrawnColumn:
         if name not in shared:
             return draw
         values = None
         if draw.values is not None:
             values = draw.values[first][back]
-        return Drawn(draw.donors[first][back], values)
+        return DrawnColumn(draw.donors[first][back], values)
 
     return settle
 

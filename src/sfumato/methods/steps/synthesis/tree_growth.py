@@ -44,13 +44,13 @@ class Predictor:
             return cls(material.form, material.levels, material.codes, np.zeros(0))
         # Numbers are cut once; categories are ordered anew for every target.
         cuts = trees.cuts_of(material.values)
-        return cls(material.form, 0, trees.binned(material.values, cuts), cuts)
+        return cls(material.form, 0, trees.bin_numbers(material.values, cuts), cuts)
 
     def show(self, raw: NDArray[Any]) -> NDArray[Any]:
         """Drawn codes or values as a tree is shown them."""
         if self.form is ColumnForm.CATEGORIES:
             return raw
-        return trees.binned(raw, self.cuts)
+        return trees.bin_numbers(raw, self.cuts)
 
     def levels_for(
         self, rows: Rows | None, target: NDArray[Any], classes: int | None
@@ -132,7 +132,7 @@ class Grown:
         return np.where(records >= 0, positions[np.maximum(records, 0)], NOBODY)
 
 
-def picked(
+def pick_records(
     tree: trees.DecisionTree,
     leaves: Rows,
     uniforms: Floats,
@@ -190,7 +190,7 @@ def _own_positions(
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Limited:
+class AllowedValues:
     """Drawn records (by their places) that rules allow some values only: the records whose value
     they may have, and what is asked.
     """
@@ -201,7 +201,7 @@ class Limited:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Drawn:
+class DrawnColumn:
     """What was drawn for a column: the record each cell is taken from, and numbers where they were
     smoothed.
     """
@@ -264,16 +264,16 @@ class Learnt:
             values = material.values
         else:
             values = material.values[rows]
-        return Grown.on(predictors, _unskewed(values), None, rows, min_leaf)
+        return Grown.on(predictors, _unskew(values), None, rows, min_leaf)
 
     def draw(
         self,
         predictor_values: Mapping[Any, NDArray[Any]],
         size: int,
         stream: np.random.Generator,
-        limits: Sequence[Limited] = (),
+        limits: Sequence[AllowedValues] = (),
         own: Rows | None = None,
-    ) -> Drawn:
+    ) -> DrawnColumn:
         """A value for every drawn record; a donor of −1 where the rules leave none."""
         donors = np.zeros(size, dtype=np.int64)
         is_value = np.ones(size, dtype=np.bool_)
@@ -282,16 +282,16 @@ class Learnt:
             state_of_donor = self.material.state[np.maximum(donors, 0)]
             is_value = (donors >= 0) & (state_of_donor == VALUE)
         if self.value is None:
-            return Drawn(donors, None)
+            return DrawnColumn(donors, None)
         value_donors, leaves = self._drawn_by(
             self.value, predictor_values, size, stream, limits, own
         )
         donors = np.where(is_value, value_donors, donors)
         if not self.material.smooth:
-            return Drawn(donors, None)
+            return DrawnColumn(donors, None)
         values = self.material.values[np.maximum(donors, 0)]
         smoothed = self._smoothed(self.value, leaves, values, is_value & (donors >= 0), stream)
-        return Drawn(donors, smoothed)
+        return DrawnColumn(donors, smoothed)
 
     def _drawn_by(
         self,
@@ -299,20 +299,22 @@ class Learnt:
         predictor_values: Mapping[Any, NDArray[Any]],
         size: int,
         stream: np.random.Generator,
-        limits: Sequence[Limited],
+        limits: Sequence[AllowedValues],
         own: Rows | None,
     ) -> tuple[Rows, Rows]:
         leaves = grown.leaves(predictor_values, size)
         # One draw for all: records that rules limit reuse theirs on fewer donors.
         uniforms = stream.random(size)
-        positions = picked(grown.tree, leaves, uniforms, own=grown.own(own))
+        positions = pick_records(grown.tree, leaves, uniforms, own=grown.own(own))
         for limited in limits:
             at = limited.places
             own_rows = None
             if own is not None:
                 own_rows = grown.own(own[at])
             open_records = grown.within(limited.allowed)
-            positions[at] = picked(grown.tree, leaves[at], uniforms[at], open_records, own_rows)
+            positions[at] = pick_records(
+                grown.tree, leaves[at], uniforms[at], open_records, own_rows
+            )
         return grown.records(positions), leaves
 
     def _smoothed(
@@ -336,7 +338,7 @@ class Learnt:
         return np.where(is_value & (widths > 0), noisy_values, values)
 
 
-def _unskewed(values: Floats) -> Floats:
+def _unskew(values: Floats) -> Floats:
     """The values, or their ranks where they are so skewed that a few of them would decide every
     split.
     """

@@ -30,7 +30,7 @@ def send(to: BinaryIO, header: Document, arrays: Sequence[Any] = ()) -> None:
     np.savez(
         text,
         header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
-        **dict(_numbered(arrays)),
+        **dict(_number_arrays(arrays)),
     )
     to.write(LENGTH.pack(text.tell()) + text.getvalue())
     to.flush()
@@ -45,7 +45,7 @@ def receive(source: BinaryIO) -> tuple[Document, list[Any]]:
         return header, [content[f"array{i}"] for i in range(len(content.files) - 1)]
 
 
-def _numbered(arrays: Sequence[Any]) -> Document:
+def _number_arrays(arrays: Sequence[Any]) -> Document:
     return {f"array{i}": np.asarray(array) for i, array in enumerate(arrays)}
 
 
@@ -150,7 +150,7 @@ def _clique(numbers: Sequence[int]) -> tuple[str, ...]:
     return tuple(map(str, numbers))
 
 
-def prepared() -> None:
+def prepare_process() -> None:
     """Set what must be set before the libraries are imported."""
     import jax
 
@@ -166,7 +166,7 @@ def main() -> None:
     os.dup2(2, 1)  # whatever libraries print must not stand between the messages
     questions = sys.stdin.buffer
     try:
-        prepared()
+        prepare_process()
         header, _ = receive(questions)
         modeller = Modeller(header["sizes"])
         send(answers, {"ready": True})

@@ -69,7 +69,9 @@ class _GreedyCut(Step, Protocol):
         return recode_columns(dataset, plan)
 
 
-def _released(ground: Ground, cuts: list[Cut], method: str, notes: dict[str, int]) -> CutRecoding:
+def _plan_of_cuts(
+    ground: Ground, cuts: list[Cut], method: str, notes: dict[str, int]
+) -> CutRecoding:
     """The cuts as a plan that suppresses nobody."""
     nobody = np.zeros(len(ground.classes), dtype=np.bool_)
     return cut_recoding(ground.classes, ground.axes, cuts, nobody, method=method, notes=notes)
@@ -126,7 +128,7 @@ class TopDownSpecialization(_GreedyCut):
         search = _Specialising(ground, cuts)
         for share in search.run():
             goal.progress(share, "specialising")
-        return _released(
+        return _plan_of_cuts(
             ground, search.cuts, "top-down specialization", {"specialisations": search.made}
         )
 
@@ -278,7 +280,7 @@ class BottomUpGeneralization(_GreedyCut):
         search = _Generalising(ground)
         for share in search.run():
             goal.progress(share, "generalising")
-        return _released(
+        return _plan_of_cuts(
             ground, search.cuts, "bottom-up generalization", {"generalizations": search.made}
         )
 

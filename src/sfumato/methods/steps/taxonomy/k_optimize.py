@@ -103,7 +103,7 @@ def _quantiles(ground: Ground, a: int, possible: list[int], share: int) -> list[
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Grouped:
+class CutClasses:
     """The classes under a set of cut points: which of them every finest class joins, and the
     records of each.
 
@@ -138,8 +138,8 @@ class CutCosts:
         crowds = [m.crowd for m in ground.judge.models if m.crowd is not None]
         self.k = max(crowds, default=1)
         self.only_crowds = len(crowds) == len(ground.judge.models) and ground.classes.person is None
-        self._finest: Grouped | None = None
-        self._last: Grouped | None = None
+        self._finest: CutClasses | None = None
+        self._last: CutClasses | None = None
 
     def cost(self, points: frozenset[Point]) -> float:
         """What a set costs; infinitely much where it suppresses too much or everything."""
@@ -176,19 +176,19 @@ class CutCosts:
         cost = float(least_costs) + suppressed * self.each
         return cost, len(grouped.sizes)
 
-    def _grouped(self, points: frozenset[Point]) -> Grouped:
+    def _grouped(self, points: frozenset[Point]) -> CutClasses:
         # The search asks for the cost and then for the bound of one set.
         if self._last is None or self._last.points != points:
             self.looked_at += 1
             self._last = self._group(points)
         return self._last
 
-    def _group(self, points: frozenset[Point]) -> Grouped:
+    def _group(self, points: frozenset[Point]) -> CutClasses:
         ground = self.ground
         cuts = cuts_with(self.ground.axes, points)
         if not self.only_crowds:
             table, ids = ground.merged(cuts)
-            return Grouped(points, ids, table.records, table)
+            return CutClasses(points, ids, table.records, table)
         layout = Layout.of([len(cut) for cut in cuts])
         keys = np.zeros((len(ground.classes), layout.length), dtype=np.uint64)
         for a, cut in enumerate(cuts):
@@ -196,19 +196,19 @@ class CutCosts:
                 ranges = group_of_ranks(cut, len(ground.axes[a].labels))
                 kernels.keys.pack(keys, ranges[ground.ranks[a]], layout.words[a], layout.shifts[a])
         ids, first = kernels.keys.group(keys)
-        return Grouped(points, ids, kernels.keys.add_up(ground.classes.records, ids, len(first)))
+        return CutClasses(points, ids, kernels.keys.add_up(ground.classes.records, ids, len(first)))
 
     def _surely_gone(self, table: ClassTable) -> NDArray[np.bool_]:
         """Classes that every finer cut must suppress as a whole."""
         gone: NDArray[np.bool_] = self.ground.judge.forced(table) >= table.records
         return gone
 
-    def _kept_costs(self, grouped: Grouped) -> NDArray[np.float64]:
+    def _kept_costs(self, grouped: CutClasses) -> NDArray[np.float64]:
         if self.objective == "classification":
             return self._minorities(grouped)
         return grouped.sizes.astype(float) ** 2
 
-    def _least_costs(self, grouped: Grouped) -> NDArray[np.float64]:
+    def _least_costs(self, grouped: CutClasses) -> NDArray[np.float64]:
         """What the records of the finest classes cost at least: they end in a class no smaller, and
         no smaller than k.
         """
@@ -218,7 +218,7 @@ class CutCosts:
         crowd = min(self.k, self.records)
         return grouped.sizes.astype(float) * np.maximum(grouped.sizes, crowd)
 
-    def _minorities(self, grouped: Grouped) -> NDArray[np.float64]:
+    def _minorities(self, grouped: CutClasses) -> NDArray[np.float64]:
         """Per class, the records that do not have its most frequent label."""
         counts = self.ground.classes.counts[self.ground.label or ""]
         labels = max(1, len(counts.labels))
