@@ -111,7 +111,9 @@ def assign_roles(
     guesses |= _by_neighbours(columns, [c for c in unknown if c.card.name not in guesses], table)
     for column in unknown:
         if column.card.name not in guesses:
-            guesses[column.card.name] = _by_topic(column, table) or _by_counts(column)
+            guesses[column.card.name] = (
+                _by_years(column) or _by_topic(column, table) or _by_counts(column)
+            )
     return with_differences_found(columns, with_duplicates_found(columns, guesses))
 
 
@@ -352,6 +354,23 @@ def _by_neighbours(
                 ),
             )
     return by_group
+
+
+def _by_years(column: ProfiledColumn) -> RoleGuess | None:
+    """Whole numbers that all are years: others can know when, whatever the table is about."""
+    counts = column.counts
+    if counts is None or not column.dtype.is_integer() or column.card.distinct < _FEWEST_YEARS:
+        return None
+    low, high = counts.values.min(), counts.values.max()
+    if low not in _YEARS_OF_EVENTS or high not in _YEARS_OF_EVENTS:
+        return None
+    reason = f"all values are years ({_apart(column)}): others can know when"
+    return RoleGuess((Role.QUASI,), reason, 0.5, rule="date")
+
+
+# Years in which something of living people may have been. Codes rarely lie so close together.
+_YEARS_OF_EVENTS = range(1900, 2051)
+_FEWEST_YEARS = 3
 
 
 def _by_topic(column: ProfiledColumn, table: TableReading) -> RoleGuess | None:

@@ -15,12 +15,14 @@ from sfumato.guidance.recommendation.selection import loss_allowed
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.utility.groupability import Groupability
 from sfumato.methods.utility.information_loss import Loss
+from sfumato.release.decision.decision import limit_words
 from sfumato.release.evaluation import evaluate
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.guidance.protection.search import SearchResult
     from sfumato.guidance.protection.trial import ReleaseTrial, TrialGround
+    from sfumato.release.decision.tiers import Tier
     from sfumato.release.table_release import TableRelease
 
 FACTORS = (1, 2, 4, 8)
@@ -37,7 +39,8 @@ class CandidateChoice:
     its classes are larger than asked for.
 
     ``loss`` is that of the quasi-identifiers; ``groupable`` says whether records can be grouped by
-    all labels.
+    all labels. ``meets`` says whether it would meet the terms, and ``safe`` whether by enough for
+    another sample of people to show it.
     """
 
     name: str
@@ -47,6 +50,7 @@ class CandidateChoice:
     loss: float = math.inf
     groupable: bool = False
     meets: bool = False
+    safe: bool = False
 
     @property
     def rank(self) -> int:
@@ -76,7 +80,9 @@ def choose_candidate(
     if not choices:
         name = found.ranked.best
         return CandidateChoice(name, found.candidate(name).candidate.recipe)
-    meeting = [choice for choice in choices if choice.meets]
+    meeting = [choice for choice in choices if choice.safe]
+    if not meeting:
+        meeting = [choice for choice in choices if choice.meets]
     if not meeting:
         most = max(choice.rank for choice in choices)
         meeting = [choice for choice in choices if choice.rank == most]
@@ -106,7 +112,7 @@ def _best_of_families(found: SearchResult) -> list[str]:
 
 def _may_win(found: SearchResult, name: str, choices: Sequence[CandidateChoice]) -> bool:
     """Whether a candidate could be taken before those that meet the terms already."""
-    least = min((choice.loss for choice in choices if choice.meets), default=math.inf)
+    least = min((choice.loss for choice in choices if choice.safe), default=math.inf)
     utilities = found.outcome(name).utilities
     if utilities.get("groupability") == 1:
         return utilities.get("loss", 0.0) <= loss_allowed(least)
@@ -123,24 +129,24 @@ def _smallest_classes(
     asked, too_small = class_size_in(recipe), ""
     best: CandidateChoice | None = None
     below = 0
+    tier = ground.terms.requested
     for k in _sizes(asked, len(ground.sample)):
         choice = _tried(ground, name, with_classes_of(recipe, k))
         if choice is None or choice.trial is None:
             break
-        if best is None or choice.rank > best.rank:
+        if best is None or _comes_nearer(choice, best):
             best = choice
-        if choice.meets:
-            best = choice
+        if choice.safe:
             between = round(math.sqrt(below * k))
             # Halfway between classes that are too small and those that will do.
             smaller = None
             if below:
                 smaller = _tried(ground, name, with_classes_of(recipe, between))
-            if smaller is not None and smaller.meets and between < k:
+            if smaller is not None and smaller.safe and between < k:
                 best = smaller
             break
-        broken = choice.trial.broken(ground.terms.requested)
-        too_small = too_small or broken[0].explanation
+        broken = choice.trial.broken(tier)
+        too_small = too_small or _why_too_small(choice.trial, tier)
         if not {line.term for line in broken} <= HELPED_BY_CLASSES:
             break
         below = k
@@ -149,6 +155,21 @@ def _smallest_classes(
     k = class_size_in(best.recipe)
     reason = f"classes are of {k} and not of {asked}, because with these {too_small}"
     return dataclasses.replace(best, reason=reason)
+
+
+def _comes_nearer(choice: CandidateChoice, best: CandidateChoice) -> bool:
+    """Whether a choice comes nearer to the terms than one with smaller classes."""
+    return (choice.rank, choice.meets, choice.safe) > (best.rank, best.meets, best.safe)
+
+
+def _why_too_small(trial: ReleaseTrial, tier: Tier) -> str:
+    """What keeps a candidate from a tier, or nearly does."""
+    broken = trial.broken(tier)
+    if broken:
+        return broken[0].explanation
+    line = trial.narrow(tier)[0]
+    limit = limit_words(line.limit or 0.0)
+    return f"{line.sentence}, which another sample may find above the limit of {limit}"
 
 
 def _sizes(asked: int, records: int) -> Iterator[int]:
@@ -162,9 +183,18 @@ def _tried(ground: TrialGround, name: str, recipe: Recipe) -> CandidateChoice | 
     trial = ground.run(recipe, ground.terms.requested)
     if trial is None:
         return None
-    meets = not trial.broken(ground.terms.requested)
+    tier = ground.terms.requested
+    meets = not trial.broken(tier)
     loss, groupable = _quality(trial.release)
-    return CandidateChoice(name, recipe, trial, loss=loss, groupable=groupable, meets=meets)
+    return CandidateChoice(
+        name,
+        recipe,
+        trial,
+        loss=loss,
+        groupable=groupable,
+        meets=meets,
+        safe=meets and not trial.narrow(tier),
+    )
 
 
 def _quality(release: TableRelease) -> tuple[float, bool]:

@@ -18,6 +18,7 @@ from sfumato.core.blocks import Block, Paragraph
 from sfumato.core.exchange import in_place
 from sfumato.core.fields import Document
 from sfumato.core.options import CommandOption
+from sfumato.core.words import as_sentence
 from sfumato.core.yaml_text import write_yaml
 from sfumato.errors import OutputError, ReleaseRefused
 from sfumato.release.decision.tiers import Tier
@@ -117,7 +118,7 @@ class Protection(Reportable):
         if self.after is not None:
             sentences += self.after.sentences
         # The fold with all terms stands last.
-        own = [Paragraph(f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in sentences]
+        own = [Paragraph(as_sentence(sentence)) for sentence in sentences]
         return [*blocks[:-1], *own, blocks[-1]]
 
     def write(

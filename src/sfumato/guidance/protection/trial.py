@@ -69,6 +69,28 @@ class ReleaseTrial:
         ]
         return tuple(outcomes)
 
+    def narrow(self, tier: Tier) -> tuple[TermOutcome, ...]:
+        """What holds at a tier or below it by so little that another sample of people may not show
+        it: the decision is made on one.
+        """
+        return tuple(
+            line
+            for outcome in self.decision.tiers
+            if outcome.tier.rank <= tier.rank
+            for line in outcome.outcomes
+            if line.status == "holds" and line.term not in NOT_TRIED and _is_narrow(line)
+        )
+
+
+def _is_narrow(line: TermOutcome) -> bool:
+    """Whether the upper end would miss the limit, were the next estimate as much higher as this
+    one may be too low. Both samples err, so about one in twelve is higher still.
+    """
+    figure, limit = line.figure, line.limit
+    if figure is None or limit is None or figure.exact:
+        return False
+    return figure.high + (figure.high - figure.value) > limit
+
 
 @dataclasses.dataclass(frozen=True)
 class TrialGround:

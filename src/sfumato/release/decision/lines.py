@@ -218,7 +218,10 @@ def _own_record(
     entry: AttributeEvidence, subject: str, limits: Mapping[Tier, float]
 ) -> Iterator[Line]:
     """R of all people, and of those whose value is not the most frequent one."""
-    risks = ((entry.risk, "people"), (entry.uncommon_risk, "people whose value is not the usual"))
+    risks = (
+        (entry.risk, ""),
+        (entry.uncommon_risk, ", for people whose value is not the most frequent one"),
+    )
     for figure, people in risks:
         if figure is None:
             if entry.uncommon_people:
@@ -227,7 +230,7 @@ def _own_record(
             continue
         sentence = (
             f"their own record adds {_share_words(figure)} to what can be guessed of"
-            f" {entry.column}, for {people}"
+            f" {entry.column}{people}"
         )
         if figure is entry.risk:
             name = subject
@@ -245,10 +248,11 @@ def _certain_disclosure(
         yield Line("T5", subject, "unknown", ALL, f"{subject} is unknown: {MISSING}")
         return
     people = max(1, certain.people)
-    sentence = (
-        f"whoever finds their class is certain of the {entry.column} of"
-        f" {count_of(certain.one_value, 'person', 'people') if certain.one_value else 'nobody'}"
-    )
+    if certain.one_value:
+        whose = count_of(certain.one_value, "person", "people")
+    else:
+        whose = "nobody"
+    sentence = f"the class alone tells the {entry.column} of {whose}"
     yield _figure_line(
         "T5",
         subject,
