@@ -179,6 +179,8 @@ def _by_name(column: ProfiledColumn, table: TableReading) -> RoleGuess | None:
         return RoleGuess((Role.QUASI,), reason, 0.4, "body weight", rule="name")
     if column.card.kind is Kind.DATE:
         return _of_date(column, reading)
+    if _is_school_year(column):
+        return _quasi("school year")
     ambiguous = any(part.word in words_with_senses() for part in reading.parts)
     agree = values is not None and values.concept.concept == reading.concept
     if values is not None and not agree and (ambiguous or not reading.parts):
@@ -202,6 +204,20 @@ def _by_name(column: ProfiledColumn, table: TableReading) -> RoleGuess | None:
             role=reading.role,
         )
     return None if values is None else _of_values(values)
+
+
+def _is_school_year(column: ProfiledColumn) -> bool:
+    """Whether grades are those that pupils attend and not those that they get: whole numbers from
+    the sixth to the thirteenth.
+    """
+    if not {"grade", "grades"} & set(words_of(column.card.name)):
+        return False
+    numbers = [float(text) for text in column.sample.texts if is_number(text)]
+    is_most = len(numbers) >= _MOST_FIT * len(column.sample.texts)
+    return bool(numbers) and is_most and all(n in _SCHOOL_YEARS for n in numbers)
+
+
+_SCHOOL_YEARS = range(6, 14)
 
 
 def _by_label(column: ProfiledColumn, label: str | None, table: TableReading) -> RoleGuess | None:

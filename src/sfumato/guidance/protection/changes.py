@@ -55,7 +55,7 @@ class RecipeChange:
         """The change as one line."""
         words = [self.action]
         if self.column is not None:
-            words.append(shlex.quote(self.column))
+            words.append(_quoted(self.column))
         if self.value:
             words.append(self.value)
         return " ".join(words)
@@ -77,6 +77,17 @@ class RecipeChange:
             "k": f"ask for classes of {self.value}",
         }
         return sentences[self.action]
+
+
+def _quoted(name: str) -> str:
+    """A name in quotes where it is more than one word; letters of any language need none.
+
+    >>> _quoted("éducation"), _quoted("first name")
+    ('éducation', "'first name'")
+    """
+    if name.replace("_", "").isalnum():
+        return name
+    return shlex.quote(name)
 
 
 def change_of(text: str) -> RecipeChange:

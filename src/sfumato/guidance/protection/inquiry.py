@@ -79,6 +79,7 @@ class Inquiry:
     changes: tuple[RecipeChange, ...]
     data: SearchInput
     seed: Seed
+    people: int = SAMPLE
 
     @classmethod
     def of(
@@ -89,8 +90,10 @@ class Inquiry:
         recipe: Recipe | str | Path | None,
         changes: Iterable[str | RecipeChange],
         seed: Seed,
+        people: int | None = None,
     ) -> Inquiry:
-        """Read the table and settle what its columns are.
+        """Read the table and settle what its columns are; attacks try ``people`` where not
+        everybody is tried.
 
         Raises:
             SchemaError: columns wait for a decision; all are listed, with what to answer.
@@ -112,17 +115,18 @@ class Inquiry:
         proposed = terms_for(
             answers, inspected.dataset.schema, inspected.distinct, inspected.people
         )
+        tried = tried_people(people)
         means = step_for(inspected.dataset)
         data = SearchInput(
             inspected.dataset,
             inspected.recipe,
-            _with_class_size(proposed, class_size_of(terms, plan, inspected.people)),
+            _with_class_size(proposed, class_size_of(terms, plan, inspected.people, tried)),
             plan,
             answers.keep,
             None if means is None else means.step,
             () if loaded is None else loaded.steps,
         )
-        return cls(inspected, context, terms, own_changes, data, seed)
+        return cls(inspected, context, terms, own_changes, data, seed, tried)
 
     @property
     def search_seed(self) -> Seed:
@@ -146,7 +150,11 @@ class Inquiry:
     def ground(self) -> TrialGround:
         """What trials are made on: the rows and the seed of the search."""
         return TrialGround(
-            drawn_from(self.data.dataset), self.terms, self.search_seed, self.data.recipe.schema
+            drawn_from(self.data.dataset),
+            self.terms,
+            self.search_seed,
+            self.data.recipe.schema,
+            self.people,
         )
 
     @property
@@ -275,9 +283,18 @@ def _require_released(context: ProtectionContext, recipe: Recipe) -> None:
 # What must hold.
 
 
-def class_size_of(terms: DecisionTerms, plan: ChangePlan, people: int) -> int:
+def tried_people(people: int | None) -> int:
+    """How many people attacks try where not everybody is tried: at least what a decision needs."""
+    if people is None:
+        return SAMPLE
+    if people < SAMPLE:
+        raise ParameterError(f"attacks try at least {SAMPLE:,} people (--people)")
+    return people
+
+
+def class_size_of(terms: DecisionTerms, plan: ChangePlan, people: int, tried: int = SAMPLE) -> int:
     """The class size that candidates promise: what the tier asks for, and more where only a sample
-    of the people can be tried, because then the upper end of what was found must stay below.
+    of ``tried`` people can be drawn, because then the upper end of what was found must stay below.
 
     >>> from sfumato.release.decision.terms import terms_of_context
     >>> terms = terms_of_context(
@@ -289,9 +306,9 @@ def class_size_of(terms: DecisionTerms, plan: ChangePlan, people: int) -> int:
     """
     asked = class_size(terms.requested, terms.harm)
     k = max(asked, plan.k or 0)
-    if people <= EVERYBODY:
+    if people <= max(EVERYBODY, tried):
         return k
-    while 1 / k + 2 * Z95 * math.sqrt((1 - 1 / k) / k / SAMPLE) > 1 / asked:
+    while 1 / k + 2 * Z95 * math.sqrt((1 - 1 / k) / k / tried) > 1 / asked:
         k += 1
     return k
 

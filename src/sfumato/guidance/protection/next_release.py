@@ -32,7 +32,7 @@ from sfumato.guidance.protection.changes import (
 )
 from sfumato.guidance.protection.choice import CandidateChoice
 from sfumato.guidance.protection.context import ProtectionContext, context_from
-from sfumato.guidance.protection.inquiry import Inquiry, Winner
+from sfumato.guidance.protection.inquiry import Inquiry, Winner, tried_people
 from sfumato.guidance.protection.protection import FILE, Method
 from sfumato.guidance.protection.search import SearchInput
 from sfumato.guidance.recommendation.inspection import Looked, decided, table_of
@@ -173,6 +173,7 @@ def inquire_next(
     earlier_original: Any,
     changes: Sequence[Any],
     seed: Seed,
+    people: int | None,
     progress: Progress,
 ) -> NextInquiry:
     """Do to a table what was done in an earlier release.
@@ -202,7 +203,8 @@ def inquire_next(
     proposed = terms_for(merged.answers, recipe.schema, inspected.distinct, inspected.people)
     plan = plan_changes((), dataset)
     data = SearchInput(inspected.dataset, recipe, proposed, plan, merged.answers.keep)
-    inquiry = Inquiry(inspected, merged, merged.terms(recipe), own_changes, data, seed)
+    terms = merged.terms(recipe)
+    inquiry = Inquiry(inspected, merged, terms, own_changes, data, seed, tried_people(people))
     release, how = _made(inquiry, folder, recipe, part_of(progress, 0.1, 0.9))
     trial = inquiry.ground.run(release.recipe, inquiry.terms.requested)
     after = NextRelease(

@@ -25,6 +25,7 @@ from sfumato.guidance.protection.inquiry import Inquiry, Winner
 from sfumato.guidance.protection.kept import kept_of
 from sfumato.guidance.protection.protection import Protection, write_owners_files
 from sfumato.guidance.protection.trade_offs import trade_off_of
+from sfumato.release.decision.attacks import EVERYBODY
 from sfumato.release.decision.collect import collect_evidence
 from sfumato.release.decision.decide import decide
 from sfumato.release.decision.record import write_decision
@@ -47,7 +48,8 @@ class ProtectionOptions:
     ``earlier_original`` the table it was made of, where that is not where it was. ``source`` is
     where the table is, for the release after this one. ``target`` is the folder that the release
     will be written to: it is made beside it. ``sign`` is a private key, and ``publish_attacks``
-    puts what attacks found into the shared certificate.
+    puts what attacks found into the shared certificate. Of more than 5,000 people attacks try
+    ``people`` (2,000 unless more are asked for).
     """
 
     recipe: Recipe | str | Path | None = None
@@ -58,6 +60,7 @@ class ProtectionOptions:
     sign: Path | None = None
     publish_attacks: bool = False
     workers: int | None = 1
+    people: int | None = None
 
 
 def protect(
@@ -111,6 +114,7 @@ def protect(
         recipe=options.recipe,
         changes=changes,
         seed=Seed.of(seed),
+        people=options.people,
     )
     found = inquiry.search(options.workers, part_of(progress, 0.05, 0.5))
     choice = choose_candidate(inquiry.ground, found, progress=part_of(progress, 0.5, 0.65))
@@ -140,6 +144,7 @@ def _protect_next(
         earlier_original=options.earlier_original,
         changes=changes,
         seed=seed,
+        people=options.people,
         progress=part_of(progress, 0.0, 0.6),
     )
     rest = part_of(progress, 0.6, 1.0)
@@ -183,6 +188,8 @@ def finish(
         terms=inquiry.terms,
         seed=inquiry.seed,
         earlier=earlier,
+        everybody=max(EVERYBODY, inquiry.people),
+        sample=inquiry.people,
         recipe_from_table=True,
         progress=part_of(progress, 0.1, 0.6),
     )

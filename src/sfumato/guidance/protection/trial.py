@@ -14,7 +14,7 @@ from sfumato.core.data import Context
 from sfumato.core.schema import Role
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable
 from sfumato.methods.utility.squared_error import SquaredError
-from sfumato.release.decision.attacks import AttackedRelease
+from sfumato.release.decision.attacks import EVERYBODY, SAMPLE, AttackedRelease
 from sfumato.release.decision.decide import decide
 from sfumato.release.decision.evidence import VerificationEvidence
 from sfumato.release.decision.preview import preview_evidence
@@ -95,13 +95,14 @@ def _is_narrow(line: TermOutcome) -> bool:
 @dataclasses.dataclass(frozen=True)
 class TrialGround:
     """What all trials share: the rows, the terms, the seed, and the columns by which loss is
-    measured alike whatever a change does to them.
+    measured alike whatever a change does to them. ``people`` are tried where not everybody is.
     """
 
     sample: Table
     terms: DecisionTerms
     seed: Seed
     schema: Schema
+    people: int = SAMPLE
 
     def make(self, recipe: Recipe) -> TableRelease | None:
         """The release of a recipe; None where none comes out that keeps what it promises."""
@@ -129,6 +130,8 @@ class TrialGround:
             models=release.recipe.meet,
             terms=self.terms,
             seed=self.seed,
+            everybody=max(EVERYBODY, self.people),
+            sample=self.people,
         )
         evidence = preview_evidence(attacked, TERMS_OF[tier])
         evidence = dataclasses.replace(

@@ -1,4 +1,4 @@
-"""What the command line says: results to stdout, talk to stderr, progress on a terminal only."""
+"""What the command line says: results to stdout, talk and progress to stderr."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import io
 import json
 import re
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, Protocol, TextIO
@@ -269,15 +270,20 @@ def _inline(text: str) -> str:
 
 @contextlib.contextmanager
 def progress(words: str, *, quiet: bool) -> Iterator[Progress]:
-    """A progress bar on a terminal; silence elsewhere. Says when the first run has to compile."""
+    """A progress bar on a terminal, elsewhere a line now and then. Says when the first run has to
+    compile.
+    """
     if must_compile():
         tell(
             "[dim]first run on this machine: compiling the fast loops once, a few seconds …[/]",
             quiet=quiet,
         )
-    # A pipe or a log has no use for a bar that is drawn again and again.
-    if quiet or not err().is_terminal:
+    if quiet:
         yield silent
+        return
+    # A pipe or a log has no use for a bar that is drawn again and again.
+    if not err().is_terminal:
+        yield _lines_now_and_then(words)
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -294,6 +300,25 @@ def progress(words: str, *, quiet: bool) -> Iterator[Progress]:
             bars.update(task, completed=share, description=words or None)
 
         yield update
+
+
+LINE_EVERY = 15.0
+"""Seconds between two lines of progress in a log; short work says nothing."""
+
+
+def _lines_now_and_then(words: str) -> Progress:
+    """Progress as lines: ``trying to meet the terms: Mondrian, 52 %``."""
+    last_time, description = time.monotonic(), words
+
+    def update(share: float, words: str = "") -> None:
+        nonlocal last_time, description
+        description = words or description
+        now = time.monotonic()
+        if now - last_time >= LINE_EVERY:
+            last_time = now
+            tell(f"[dim]{escape(description)}, {percent(share, 0)}[/]", quiet=False)
+
+    return update
 
 
 def notes(sentences: Iterable[str], *, quiet: bool) -> None:

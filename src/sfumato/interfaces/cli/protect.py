@@ -12,8 +12,9 @@ import typer
 from rich.markup import escape
 
 from sfumato.core.options import CommandOption
+from sfumato.core.words import as_sentence
 from sfumato.interfaces.cli.command import Keywords, command
-from sfumato.interfaces.cli.console import give_json, progress, show_blocks, tell
+from sfumato.interfaces.cli.console import give_json, progress, show_blocks, tell, tell_next
 from sfumato.interfaces.cli.options import Data, ReadOptions, ShowOptions, read_data
 from sfumato.interfaces.cli.recommend import AnswerOptions, ask_context, ask_roles
 
@@ -56,6 +57,10 @@ class ProtectFiles(ShowOptions):
     no_input: Annotated[
         bool, CommandOption("ask nothing: exit 2 with what is open", ("--no-input",))
     ] = False
+    people: Annotated[
+        int | None,
+        CommandOption("how many people attacks try where there are more than 5,000; 2,000"),
+    ] = None
     workers: Annotated[int | None, CommandOption("processes; one by default", minimum=1)] = 1
 
 
@@ -124,6 +129,7 @@ def protect(
         sign=files.sign,
         publish_attacks=files.publish_attacks,
         workers=files.workers,
+        people=files.people,
     )
     with progress("looking at the table", quiet=quiet) as on_progress:
         making["options"] = options
@@ -200,8 +206,13 @@ def _tell_places(
     """Where the release is, and what to do next."""
     from sfumato.guidance.protection.protection import NOTHING_SHARED
 
+    helpful = protection.decision.changes
+    again = None
+    if helpful:
+        again = f"the same command with {helpful[0].flag}"
     if not is_written:
-        tell(f"[red]{NOTHING_SHARED[:1].upper()}{NOTHING_SHARED[1:]}.[/]")
+        tell(f"[red]{as_sentence(NOTHING_SHARED)}[/]")
+        tell_next(again or f"sfumato profile {shlex.quote(data)}", quiet=files.quiet)
         return
     share, owner = files.output / "share", files.output / "owner"
     verify = f"sfumato verify {shlex.quote(str(share))} --original {shlex.quote(data)}"
@@ -211,4 +222,6 @@ def _tell_places(
         f"keep   {owner}: decision, recipe, lock, owner's report",
         f"next:  {verify}",
     ]
+    if again is not None and protection.decision.exit_code:
+        lines.append(f"or:    {again} --force")
     tell("\n" + escape("\n".join(lines)), quiet=files.quiet)

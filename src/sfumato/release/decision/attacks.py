@@ -30,6 +30,8 @@ from sfumato.release.decision.evidence import (
     ReleaseKind,
     Trial,
 )
+from sfumato.release.decision.lines import RELINKED
+from sfumato.release.decision.relinked_rows import relinked_rows
 from sfumato.release.implied import Implied
 
 if TYPE_CHECKING:
@@ -139,6 +141,8 @@ def attacks_for(kinds: Iterable[ReleaseKind]) -> tuple[str, ...]:
     names: list[str] = []
     if kinds & {ReleaseKind.CLASSES, ReleaseKind.PERTURBED}:
         names += [*LINKAGES, *OF_THE_METHOD, "downcoding"]
+    if ReleaseKind.CLASSES in kinds:
+        names.append(RELINKED)
     if ReleaseKind.PERTURBED in kinds:
         names.append("worst_case_linkage")
     if ReleaseKind.DRAWN in kinds:
@@ -154,7 +158,7 @@ def try_attacks(
     if only is not None:
         requested = frozenset(only)
         names = tuple(name for name in names if name in requested)
-    alike = [name for name in names if name != "downcoding"]
+    alike = [name for name in names if name not in ("downcoding", RELINKED)]
     entries: list[AttackEvidence] = []
     if alike:
         entries += _entries(_attacked(release, alike, release.models, progress), release)
@@ -162,6 +166,9 @@ def try_attacks(
         alone = dataclasses.replace(release, pair=_one_record_in_each_class(release.pair))
         report = _attacked(alone, ["downcoding"], _largest_crowd(release.models), progress)
         entries += _entries(report, release)
+    if RELINKED in names and release.pair.persons is not None:
+        people = release.tried_people
+        entries.append(relinked_rows(release.pair, people=people, seed=release.seed))
     return tuple(entries)
 
 

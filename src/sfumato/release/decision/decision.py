@@ -85,9 +85,11 @@ class TermOutcome:
             return "more people will hardly settle it"
         if figure.control is not None:
             return f"set aside {self.people_needed:,} people instead of {figure.control:,}"
-        if self.people_needed >= figure.of:
-            return "try everybody"
-        return f"try {self.people_needed:,} people instead of {figure.trials:,}"
+        people = min(self.people_needed, figure.of)
+        words = f"try {people:,} people instead of {figure.trials:,}"
+        if people == figure.of:
+            words = "try everybody"
+        return f"{words} (--people {people})"
 
 
 @record

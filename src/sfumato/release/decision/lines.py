@@ -39,6 +39,10 @@ SHARED = frozenset((Tier.CONTRACT, Tier.PUBLICATION))
 PUBLIC = frozenset((Tier.PUBLICATION,))
 TOLD: frozenset[Tier] = frozenset()
 """Asked for by no tier: it is told."""
+RELINKED = "relinked_rows"
+"""The attack by all records of a person together
+(:mod:`sfumato.release.decision.relinked_rows`).
+"""
 MISSING = "it is not in the evidence"
 
 
@@ -122,6 +126,25 @@ def _mean_risk(
             "T2", evidence, attack, "prosecutor", words=words, asked_by=asked_by, limits=limits
         )
     yield _implied_linkage(evidence, limits, asked_by)
+    has_persons = evidence.file is not None and evidence.file.persons is not None
+    if has_persons and ReleaseKind.CLASSES in evidence.kinds:
+        yield _relinked_rows(evidence, limits, asked_by)
+
+
+def _relinked_rows(
+    evidence: DecisionEvidence, limits: Mapping[Tier, float], asked_by: frozenset[Tier]
+) -> Line:
+    """Who is found by all of their records together, put together by columns that they share."""
+    entry = evidence.attack(RELINKED, "prosecutor")
+    known = () if evidence.file is None else evidence.file.quasi
+    linking = [] if entry is None else [name for name in entry.knows if name not in known]
+    words = (
+        "somebody who knows the quasi-identifiers of all records of a person, which"
+        f" {join_words(linking)} {inflect(len(linking), 'links', 'link')}, finds"
+    )
+    return _attack_line(
+        "T2", evidence, RELINKED, "prosecutor", words=words, asked_by=asked_by, limits=limits
+    )
 
 
 def _implied_linkage(

@@ -19,9 +19,10 @@ from sfumato.release.decision.attacks import (
 )
 from sfumato.release.decision.evidence import DecisionEvidence
 from sfumato.release.decision.file_classes import file_evidence
+from sfumato.release.decision.lines import RELINKED
 
 ATTACKS_OF_TERM: dict[str, tuple[str, ...]] = {
-    "T2": LINKAGES,
+    "T2": (*LINKAGES, RELINKED),
     "T3": ("worst_case_linkage",),
     "T4": OF_DRAWN_ROWS,
     "T7": ("linkage",),

@@ -12,9 +12,9 @@ import dataclasses
 from enum import StrEnum
 from typing import Literal
 
-TERMS_VERSION = 1
+TERMS_VERSION = 2
 """Counts up whenever a number or a line of the terms changes."""
-TERMS_DATE = "2026-11-18"
+TERMS_DATE = "2026-11-19"
 """The day on which the terms were last changed."""
 
 Harm = Literal["low", "medium", "high"]

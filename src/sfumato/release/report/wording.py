@@ -18,8 +18,8 @@ T = TypeVar("T")
 UNCHANGED = "released unchanged"
 RENUMBERED = "renumbered at random within each class"
 UNLINKED = (
-    "It shows which records of one class belong together; records of different classes can no"
-    " longer be linked."
+    "It shows which records of one class belong together; in other classes people have other"
+    " numbers. A column that is the same in all records of a person still links them."
 )
 FEWEST_APART = 4
 """So many plain columns that were released as they are stand in one line."""
