@@ -232,6 +232,11 @@ class ReleasedPeople:
     person_of_row: Ints
     rows: Ints
 
+    @property
+    def one_row_each(self) -> bool:
+        """Whether nobody has several released rows."""
+        return len(self.rows) == len(self.person_of_row)
+
     @classmethod
     def of(cls, pair: TablePair, seed: Seed) -> ReleasedPeople:
         """One row of each person, drawn at random."""
@@ -338,6 +343,7 @@ class _ClassGuesses:
             entries.classes, np.arange(int(classes.max(initial=-1)) + 2), side="left"
         )
         self._crowds: dict[int, GuessedCrowd] = {}
+        self._credits: dict[tuple[int, int, float], tuple[float, float]] = {}
 
     def crowd(self, number: int) -> GuessedCrowd:
         """The crowd of a class."""
@@ -355,13 +361,28 @@ class _ClassGuesses:
         """
         number, person = int(self.classes[row]), int(self.released.person_of_row[row])
         place = float(self.truth[row])
-        crowd = self.crowd(number)
         start, end = self._bounds(number)
-        own_values = self.entries.own_values(person, start, end)
+        if self.released.one_row_each:
+            # Whoever has one record has one value, and people of a class with equal values share
+            # the outcome: of yes and no there are four in a class, however large it is.
+            own_value = int(self.secret.released[row])
+            key = (number, own_value, place)
+            if key not in self._credits:
+                own_values = np.array([own_value] if own_value != NO_VALUE else [], dtype=np.int64)
+                self._credits[key] = self._credits_of(number, place, own_values, person)
+            return self._credits[key]
+        return self._credits_of(number, place, self.entries.own_values(person, start, end), person)
+
+    def _credits_of(
+        self, number: int, place: float, own_values: Ints, person: int
+    ) -> tuple[float, float]:
+        """The same for a class, a true place, and the values of a person in the class."""
+        crowd = self.crowd(number)
         credit = crowd.credit(place)
         without = crowd.credit_without(place, own_values)
         if without is None:
-            own_values = self.everybody.own_values(person, 0, len(self.everybody.values))
+            if not self.released.one_row_each:
+                own_values = self.everybody.own_values(person, 0, len(self.everybody.values))
             without = self.whole.credit_without(place, own_values)
         return credit, without or 0.0
 
