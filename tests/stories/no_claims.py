@@ -26,7 +26,7 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
         r".* (break|breaks) it, in the paths of \{\} of \{\} people; .*",
         r"\{\} have a set of at most .*|\{\} sequence\(s\) of at most .* visited by fewer .*",
         (
-            r"\{\} (less diverse than|belong to a class of fewer|with fewer than|belong to a crowd"
+            r"\{\} (less diverse than|belong to a class of fewer|with fewer than|belong to a group"
             r" that is not) .*"
         ),
         r"\{\} classes hold more people than the population has there.*",

@@ -174,7 +174,8 @@ def _problem(acceptance: Acceptance, schema: Schema, claimed: set[str]) -> str |
             "quasi-identifiers, so delete the entry"
         )
     if columns[name].identifies:
-        return "its role is unit, so it is renumbered and implies nothing; delete the entry"
+        who = "it identifies persons or households, so it is renumbered and implies nothing"
+        return f"{who}; delete the entry"
     if acceptance.implies not in columns:
         return (
             "the recipe has no column"

@@ -79,7 +79,7 @@ def parse_certificate(data: bytes, name: str) -> Document:
         raise UnreadableInput(f"{name} cannot be understood: {_first_problem(error)}") from None
     if "signature" in document and not is_spelled_once(data, document):
         raise UnreadableInput(
-            f"{name} is signed and spells something otherwise than when it was signed, "
+            f"{name} is signed and spells something differently than when it was signed, "
             "so it was edited; get the original"
         )
     return document

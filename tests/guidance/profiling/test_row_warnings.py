@@ -16,7 +16,7 @@ from sfumato.guidance.profiling.row_warnings import (
     warnings_of,
 )
 
-REPEAT = "repeat another: is a row a person?"
+REPEAT = "repeat another: is every row one person?"
 
 
 def naive_repeated_share(rows: list[tuple[object, ...]]) -> float:
@@ -86,9 +86,9 @@ def test_a_proposal_warns_of_repeated_rows_and_spelling_and_shows_no_value():
     proposal = propose(frame, Source())
     assert proposal.warnings == (
         NO_SENSITIVE,
-        "100 % of the rows repeat another: is a row a person?",
+        "100 % of the rows repeat another: is every row one person?",
         (
-            "Spelled in more than one way, but for capitals, blanks or accents: city (5 values)."
+            "Spelled in several ways that differ in capitals, blanks or accents: city (5 values)."
             " Each spelling counts as another value; make them alike first."
         ),
     )
@@ -113,7 +113,7 @@ def test_repeated_rows_are_warned_of_from_half_of_them():
 def test_shares_of_a_sample_say_so():
     frame = pl.DataFrame({"age": [40] * 300})
     warnings = propose(frame, Source(), bound=100).warnings
-    assert "100 % of 100 rows drawn repeat another: is a row a person?" in warnings
+    assert "100 % of 100 rows drawn repeat another: is every row one person?" in warnings
 
 
 def test_columns_that_are_dropped_need_no_other_spelling():
@@ -129,7 +129,7 @@ def test_many_columns_and_odd_names_stay_one_line():
     (sentence,) = warnings_of(0.0, variants, sensitive=True, drawn=None)
     assert "\n" not in sentence
     assert sentence.startswith(
-        "Spelled in more than one way, but for capitals, blanks or accents: 'a\\nb' (90 values), "
+        "Spelled in several ways that differ in capitals, blanks or accents: 'a\\nb' (90 values), "
     )
     assert "and 5 more columns." in sentence
     assert len(sentence) < 350

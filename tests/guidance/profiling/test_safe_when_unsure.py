@@ -143,7 +143,7 @@ def test_of_a_label_and_its_number_one_is_kept():
     )
     assert role_of(proposal, "education") == "quasi"
     assert role_of(proposal, "education_num") == "drop"
-    assert "tells the same as education" in proposal["education_num"].reasons[0]
+    assert "has the same information as education" in proposal["education_num"].reasons[0]
 
 
 def test_a_nameless_number_of_a_known_label_is_not_left_plain():
@@ -190,7 +190,7 @@ class TestWeights:
             instance_weight=[round(draw.lognormvariate(7, 0.5), 2) for _ in range(N)]
         )
         assert role_of(proposal, "instance_weight") == "weight"
-        assert "stand alone with their weight" in proposal["instance_weight"].reasons[0]
+        assert "unique by their weight" in proposal["instance_weight"].reasons[0]
 
     def test_weights_many_share_are_not_warned_of(self):
         draw = drawn()

@@ -27,7 +27,7 @@ def test_warnings_of_rows_go_to_stderr_and_into_the_header(sfumato, tmp_path):
     done = sfumato("profile", file)
     warnings = (
         "No sensitive column found: is that right?",
-        "100 % of the rows repeat another: is a row a person?",
+        "100 % of the rows repeat another: is every row one person?",
         "city (2 values)",
     )
     assert done.code == 0

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sfumato.data.baskets.baskets import Baskets
 
 Form = Literal["long", "list"]
-ROLES = "unit, item, quasi, sensitive, direct, plain"
+ROLES = "person, item, quasi, sensitive, drop, keep"
 # Columns of tables made here; the names must not be those of a column of the file.
 WHO, WHAT = "__person", "__item"
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from sfumato.core.model import Verdict
 
-K = Annotated[int, Field(ge=1, description="smallest acceptable crowd")]
+K = Annotated[int, Field(ge=1, description="smallest acceptable group")]
 M = Annotated[int, Field(ge=1, le=20, description="most items an intruder knows")]
 # For the written form of promises: k = 5, m = 2 → 5².
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -340,7 +340,7 @@ class HkpCoherence(BasketModel):
 
     h: Annotated[
         float,
-        Field(gt=0, le=1, description="largest share of a crowd that may have one private item"),
+        Field(gt=0, le=1, description="largest share of a group that may have one private item"),
     ]
     k: K
     p: Annotated[int, Field(ge=1, le=20, description="most public items an intruder knows")]

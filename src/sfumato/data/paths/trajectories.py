@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 OWN = (Role.QUASI, Role.SENSITIVE, Role.KEEP, Role.WEIGHT, Role.STRATUM)
 """Roles of columns that are a person's own and not a point's."""
-SERVED = "unit, time, place, quasi, sensitive, plain, direct"
+SERVED = "person, time, place, quasi, sensitive, keep, drop"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -228,11 +228,11 @@ class JoinInflation(Attack):
 
     k: Annotated[
         int | None,
-        Field(ge=1, description="size of the crowd; by default that of the promises"),
+        Field(ge=1, description="size of the group; by default that of the promises"),
     ] = None
 
     name: ClassVar[str] = "join_inflation"
-    title: ClassVar[str] = "Crowds that exist only in a join"
+    title: ClassVar[str] = "Groups that exist only in a join"
     line: ClassVar[str] = "Share of people who hide among joined rows, but not among persons"
     tried_by: ClassVar[tuple[str, ...]] = ("somebody who knows one row of a person",)
 

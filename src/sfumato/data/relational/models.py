@@ -291,11 +291,11 @@ class PersonsKAnonymity(PersonsModel):
         if surely:
             alone = int((crowds.high == 1).sum())
             if alone:
-                bound_words = f"{alone:,} of them {inflect(alone, 'stands', 'stand')} alone"
+                bound_words = f"{alone:,} of them {inflect(alone, 'is', 'are')} unique"
             else:
                 bound_words = f"the smallest has {upper:,}"
             sentence = (
-                f"this knowledge leaves {share_of(surely, view.persons)} in a crowd of fewer than "
+                f"this knowledge leaves {share_of(surely, view.persons)} in a group of fewer than "
                 f"{self.k:,}; {bound_words}"
             )
             if self.k == 2:
@@ -412,7 +412,7 @@ class PersonsLDiversity(AboutSecrets):
     sensitive: Column
     l: Annotated[  # noqa: E741
         int | float,
-        Field(ge=1, allow_inf_nan=False, description="how many values a crowd must show"),
+        Field(ge=1, allow_inf_nan=False, description="how many values a group must show"),
     ]
     kind: Annotated[
         Literal["frequency", "distinct", "entropy"],
@@ -461,7 +461,7 @@ class PersonsLDiversity(AboutSecrets):
         attained = None if (maybe and not surely) or not worst else 1.0 / worst
         if surely:
             sentence = (
-                f"{share_of(surely, view.persons)} belong to a crowd that is not "
+                f"{share_of(surely, view.persons)} belong to a group that is not "
                 f"{self.l:g}-diverse; the least diverse reaches {1.0 / worst:.3g}"
             )
         elif maybe:
@@ -475,11 +475,11 @@ class PersonsLDiversity(AboutSecrets):
                     f"{percent(worst)} confidence"
                 ),
                 "distinct": (
-                    f"every crowd has at least {1.0 / worst:.0f} persons who share no value of"
+                    f"every group has at least {1.0 / worst:.0f} persons who share no value of"
                     f" {self.sensitive}"
                 ),
                 "entropy": (
-                    f"every crowd is as diverse as {1.0 / worst:.3g} equally frequent values of"
+                    f"every group is as diverse as {1.0 / worst:.3g} equally frequent values of"
                     f" {self.sensitive}, or more"
                 ),
             }[self.kind]
@@ -626,7 +626,7 @@ class PersonsTCloseness(AboutSecrets):
         worst = float((distances.low if surely else distances.high).max())
         if surely:
             sentence = (
-                f"{share_of(surely, view.persons)} belong to a crowd that is farther than "
+                f"{share_of(surely, view.persons)} belong to a group that is farther than "
                 f"{self.t:g} from all persons; the farthest is {worst:.3g} away"
             )
         elif maybe:
@@ -637,7 +637,7 @@ class PersonsTCloseness(AboutSecrets):
             else:
                 distribution = "what is believed"
             sentence = (
-                f"no crowd changes {distribution} of {self.sensitive} by more than {worst:.3g}"
+                f"no group changes {distribution} of {self.sensitive} by more than {worst:.3g}"
             )
         attained = None if maybe and not surely else worst
         return make_verdict(

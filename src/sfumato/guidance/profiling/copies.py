@@ -107,7 +107,9 @@ def copies_in(
 
 
 def _copy_reason(quasi: str) -> str:
-    return f"tells the same as {quasi}, so it follows the labels of that column"
+    return (
+        f"has the same information as {quasi}, so it is released through the labels of that column"
+    )
 
 
 def _proposed(dependences: Dependences, earlier: Copies, where: str) -> Copies:
@@ -129,18 +131,19 @@ def _proposed(dependences: Dependences, earlier: Copies, where: str) -> Copies:
         sure = percent(max(finding.figures.hit, finding.figures.line or 0.0))
         if len(finding.columns) > 1:
             dropped[first] = (
-                f"dropped: with {', '.join(finding.columns[1:])} it tells {finding.quasi} of {sure}"
-                f" {where}"
+                f"dropped: with {', '.join(finding.columns[1:])} it reveals {finding.quasi} for"
+                f" {sure} {where}"
             )
         elif finding.finding is DependenceKind.SOME:
             reasons[first] = (
-                f"some of its values tell {finding.quasi}, so the run refuses: make it coarser,"
+                f"some of its values reveal {finding.quasi}, so the run refuses: make it coarser,"
                 " drop it, or write accept"
             )
         else:
             follows[first] = finding.quasi
             reasons[first] = (
-                f"it tells {finding.quasi} of {sure} {where} within the labels, so it follows these"
+                f"it reveals {finding.quasi} for {sure} {where} within the labels, so it is"
+                " released through them"
             )
     return Copies(follows, dropped, reasons)
 

@@ -64,7 +64,7 @@ def find_weight(
     bare = [c for c in columns if is_bare_weight(c) and _is_positive(c)]
     if len(bare) == 1 and not body and weighs_records(bare[0]) and _has_spread(bare[0]):
         return bare[0].card.name, Recognition(
-            "sampling weight", "called weight, and too large or too even for bodies", 0.6
+            "sampling weight", "called weight, and too large or too even for body weight", 0.6
         )
     shaped = [
         c for c in columns if _is_shaped_like_weight(c) and _is_plausible_weight(c, body=body)
@@ -156,7 +156,7 @@ def warning_of_weight(card: Card) -> str:
     if card.uniqueness < OFTEN_ALONE:
         return ""
     return (
-        f"; careful: {percent(card.uniqueness)} of the records stand alone with their weight, which"
+        f"; careful: {percent(card.uniqueness)} of the records are unique by their weight, which"
         " is released as it is; round it, or drop it (role drop)"
     )
 

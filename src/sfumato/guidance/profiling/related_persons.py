@@ -96,10 +96,10 @@ ONE_ROW: FieldView = {"persons_k_anonymity": {"k": K, "knows": "any", "facts": 1
 OWN: FieldView = {"persons_k_anonymity": {"k": K, "knows": "own"}}
 WHY = {
     "counts": (
-        "whoever knows the own columns and how many rows somebody has finds 5 persons or more"
+        "an intruder who knows the own columns and the number of rows finds 5 persons or more"
     ),
-    "any": "whoever knows the own columns and one row of somebody finds 5 persons or more",
-    "own": "whoever knows the own columns finds 5 persons or more",
+    "any": "an intruder who knows the own columns and one row finds 5 persons or more",
+    "own": "an intruder who knows the own columns finds 5 persons or more",
 }
 
 
@@ -298,8 +298,8 @@ class _Trial:
             fields = spec["persons_l_diversity"]
             how = "two of them share no value"
             if "kind" not in fields:
-                how = "no value is had by more than half of them"
-            yield ProposedLine(spec, f"among those whom somebody finds so, {how}")
+                how = "no value belongs to more than half of them"
+            yield ProposedLine(spec, f"among the persons found this way, {how}")
 
     def _steps(self, design: _Design, persons: int, *, budget: float) -> Iterator[ProposedLine]:
         for table in self.guesses[1:]:
@@ -314,7 +314,7 @@ class _Trial:
                 aim = {"aim": [{"k_anonymity": {"k": K * design.larger}}]}
             else:
                 aim = {}
-            why = "means that lose least"
+            why = "the steps that lose least"
             if aim:
                 why = f"so that there are {K * design.larger} persons to share rows with"
             yield ProposedLine(_placed(self.own_step, {"table": self.top.name, **aim}), why)
@@ -334,7 +334,7 @@ class _Trial:
             )
         yield ProposedLine(
             {"suppress_persons": {"budget": budget}},
-            "who cannot be hidden so is left out everywhere",
+            "people who cannot be hidden this way are removed from all tables",
         )
 
 
@@ -353,7 +353,7 @@ def _carried_out(
 
 def _instead(cost: _Cost) -> str:
     if cost.affordable:
-        return f"{cost.words}; instead of the first promise it is bearable, not besides"
+        return f"{cost.words}; use it instead of the first promise, not in addition"
     return cost.words
 
 

@@ -175,7 +175,9 @@ def _by_name(column: ProfiledColumn, table: TableReading) -> RoleGuess | None:
     if is_bare_weight(column):
         if is_no_body_weight(column):
             return _doubtful_weight()
-        reason = "the name says weight: others can see a body's; give a survey's weight role weight"
+        reason = (
+            "the name says weight: outsiders can see body weight; give a survey weight role weight"
+        )
         return RoleGuess((Role.QUASI,), reason, 0.4, "body weight", rule="name")
     if column.card.kind is Kind.DATE:
         return _of_date(column, reading)
@@ -334,7 +336,7 @@ def _by_same_order(
         known = guesses.get(other)
         if known is None or not {Role.QUASI, Role.SENSITIVE} & set(known.roles):
             continue
-        reason = f"has the same order of records as {other}: it tells the same"
+        reason = f"has the same order of records as {other}: it has the same information"
         by_order.setdefault(
             name,
             RoleGuess(known.roles, reason, 0.55, known.concept, rule="relation"),
@@ -353,7 +355,7 @@ def _by_neighbours(
     }
     waiting = {column.card.name for column in unknown}
     groups = [
-        *((group, "dummies of one thing") for group in dummy_groups(columns)),
+        *((group, "dummy columns of one attribute") for group in dummy_groups(columns)),
         *((group, "names of one block") for group in blocks([c.card.name for c in columns])),
     ]
     by_group: dict[str, RoleGuess] = {}
@@ -503,7 +505,7 @@ def _second_of_design(concept: str, column: ProfiledColumn) -> RoleGuess | None:
 
 def _doubtful_weight() -> RoleGuess:
     reason = (
-        "the name may say survey weight, but its values are not those of one, or it is a body's:"
+        "the name may say survey weight, but its values are not those of one, or are body weights:"
         f" weight if records stand for so many people, drop to leave it out, {_OR_ELSE}"
     )
     return _asked(reason, Doubt("how many people a row is for", "weight"))
@@ -511,7 +513,7 @@ def _doubtful_weight() -> RoleGuess:
 
 def _second_weight(column: ProfiledColumn) -> RoleGuess:
     if column.card.uniqueness >= OFTEN_ALONE or _nearly_all_different(column):
-        alone = f"{percent(column.card.uniqueness)} of records stand alone with it"
+        alone = f"{percent(column.card.uniqueness)} of records are unique by it"
         return RoleGuess(
             (Role.ASK,),
             f"a second survey weight, and {alone}: keep to release it, drop to leave it out",

@@ -63,10 +63,10 @@ def warnings_of(
     if drawn is not None:
         rows = f"{drawn:,} rows drawn"
     if repeated >= OFTEN_REPEATED:
-        yield f"{percent(repeated)} of {rows} repeat another: is a row a person?"
+        yield f"{percent(repeated)} of {rows} repeat another: is every row one person?"
     if variants:
         yield (
-            "Spelled in more than one way, but for capitals, blanks or accents:"
+            "Spelled in several ways that differ in capitals, blanks or accents:"
             f" {_list_with_counts(variants)}. Each spelling counts as another value; make them"
             " alike first."
         )

@@ -32,7 +32,7 @@ ENOUGH = 0.9
 # all of its values must be keys then.
 SAME = "and it has the same name, though not one like a key's"
 # The same for a column that is called after people, and so is the other table or its key.
-BOTH = "and both are called after people"
+BOTH = "and both are named after people"
 # Columns of a table without a key that are looked at in pairs.
 MOST_COMBINED = 8
 # Share of the people who must have no more rows than the cap that is proposed.
@@ -296,7 +296,7 @@ def _why(column: str, key: str, table: str) -> str | None:
             return "and it has the same name"
         return SAME
     if _stems(column) & _stems(table):
-        return "and it is called after it"
+        return "and it is named after it"
     if _stems(column) & _stems(key) - KEY_WORDS:
         return "and the names agree"
     means_people = _means_whom_rows_are_about(column) and (
@@ -368,8 +368,8 @@ def _require_people(
         any(_likely(top, key)) or _means_people(key.column) for key in key_guesses[top][:1]
     ):
         raise SchemaError(
-            "no table can be told to be that of the people: no key of one is called like a key, or"
-            f" as its table is, nor is a table called after people ({', '.join(frames)}); name"
+            "which table holds the people is unclear: no key of one is called like a key, or"
+            f" as its table is, nor is a table named after people ({', '.join(frames)}); name"
             " tables and keys in a recipe (a key of two columns goes into one first)"
         )
     units = [c.name for c in proposal.columns if Role.PERSON in c.roles]
@@ -406,14 +406,14 @@ def _keyless(name: str, frame: pl.DataFrame) -> str:
         pair = frame.select(first, second)
         if not sum(pair.null_count().row(0)) and pair.n_unique() == frame.height:
             return (
-                f"{beginning} no column tells its rows apart by itself; {first!r} and {second!r}"
+                f"{beginning} no single column identifies its rows; {first!r} and {second!r}"
                 " together"
                 " do: put both into one column, in every table that has them"
             )
     column = frame[likely[0]]
     gaps, repeats = column.null_count(), frame.height - column.n_unique()
     return (
-        f"{beginning} no column tells its rows apart; {likely[0]!r} is nearest, with {gaps:,}"
+        f"{beginning} no column identifies its rows; {likely[0]!r} is nearest, with {gaps:,}"
         " missing"
         f" value(s) and {max(0, repeats - max(0, gaps - 1)):,} row(s) with one that another row"
         " has too"

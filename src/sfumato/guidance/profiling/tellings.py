@@ -180,7 +180,7 @@ def _keep_one(
     first_name = min(pair, key=lambda name: _precedence(columns[name], guesses[name]))
     gone = pair[1] if first_name == pair[0] else pair[0]
     reason = (
-        f"tells the same as {first_name}: dropped, for as it is it would undo the recoding of"
+        f"has the same information as {first_name}: dropped, since it would undo the recoding of"
         " that column"
     )
     guesses[gone] = dataclasses.replace(
@@ -209,7 +209,7 @@ def _know_both(telling: Telling, guesses: dict[str, RoleGuess]) -> None:
             second, roles=(Role.QUASI,), reason=reason, confidence=0.6
         )
     else:
-        reason = f"tells {telling.second}, which others can know"
+        reason = f"reveals {telling.second}, which others can know"
         guesses[telling.first] = dataclasses.replace(
             first, roles=(Role.QUASI,), reason=reason, confidence=0.6
         )
@@ -239,11 +239,9 @@ def _undoing(difference: Difference, guess: RoleGuess) -> RoleGuess:
     """
     if Role.SENSITIVE in guess.roles:
         reason = (
-            f"{guess.reason}; is {difference} in every record: quasi too, for as it is it would"
+            f"{guess.reason}; is {difference} in every record: quasi too, since unchanged it would"
             " undo their recoding"
         )
         return dataclasses.replace(guess, roles=(Role.QUASI, Role.SENSITIVE), reason=reason)
-    reason = (
-        f"is {difference} in every record: dropped, for as it is it would undo the recoding of both"
-    )
+    reason = f"is {difference} in every record: dropped, since it would undo the recoding of both"
     return dataclasses.replace(guess, roles=(Role.DROP,), reason=reason, confidence=0.7)

@@ -61,7 +61,7 @@ def decision_of_file(certificate: Fields, shared: SharedFolder, original: Origin
     if not fits:
         return Claim(SHOWN, "fails", "the classes of the file are others than the decision says")
     if not set(section["kinds"]) <= set(map(str, ReleaseKind)):
-        return Claim(SHOWN, "fails", "it names a kind of release that there is not")
+        return Claim(SHOWN, "fails", "it names an unknown kind of release")
     needs_classes = ReleaseKind.CLASSES in section["kinds"] and tier is not Tier.NONE
     if needs_classes and told["smallest_class"] < class_size(tier, terms.harm):
         return Claim(SHOWN, "fails", "the smallest class is too small for the tier")
@@ -165,10 +165,8 @@ def _evidence_again(
     told, found = record.evidence.to_dict(), again.to_dict()
     differing = [key for key in told if not agree(told[key], found[key])]
     if differing:
-        return Claim(
-            AGAIN, "fails", f"tried again, these come out otherwise: {', '.join(differing)}"
-        )
+        return Claim(AGAIN, "fails", f"repeated, these give other results: {', '.join(differing)}")
     if record.evidence.compositions:
         words = "earlier releases are not at hand; everything else comes out as the record says"
         return Claim(AGAIN, "needs original", words)
-    return Claim(AGAIN, "holds", "tried again by their seed, all attacks come out as recorded")
+    return Claim(AGAIN, "holds", "repeated by their seed, all attacks give the recorded results")

@@ -380,7 +380,7 @@ def _composed(entry: CompositionEvidence, limits: Mapping[Tier, float]) -> Line:
         verb = "is unknown" if entry.status == "unknown" else entry.status
         sentence = f"{subject} {verb}: {entry.reason}"
         return Line("T8", subject, entry.status, SHARED, sentence, limits=limits)
-    sentence = f"together with {entry.release} it gives away {_share_words(entry.figure)} of people"
+    sentence = f"together with {entry.release} it reveals {_share_words(entry.figure)} of people"
     return _figure_line("T8", subject, entry.figure, sentence, asked_by=SHARED, limits=limits)
 
 
@@ -405,7 +405,7 @@ def _verification(evidence: DecisionEvidence, *, is_accounted: bool) -> Line:
         if verification is None:
             reason = MISSING
         else:
-            reason = "it was not held against the original"
+            reason = "it was not compared with the original"
         return Line("T10", subject, "unknown", ALL, f"{subject} is unknown: {reason}")
     if verification.failing:
         sentence = f"the written folder fails: {join_words(verification.failing)}"

@@ -205,8 +205,8 @@ def _judge_told_means(
     means = sums / np.maximum(sizes, 1)
     if told_means.shape[1] == 1 and np.allclose(told_means[:, 0], means, rtol=1e-6, atol=1e-9):
         return []
-    words = "the numbers that its leaves tell are not the means of the column"
-    advice = "say which column it tells, and fit it by squared errors"
+    words = "the numbers that its leaves show are not the means of the column"
+    advice = "say which column it predicts, and fit it by squared errors"
     return [open_question("recomputed", words, advice)]
 
 

@@ -447,7 +447,7 @@ class GlobalRecoding(Step):
         """
         without_level = [name for name in schema.quasi if name not in told["levels"]]
         if without_level:
-            return f"the plan of {self.name} tells no level of {', '.join(without_level)}"
+            return f"the plan of {self.name} names no level of {', '.join(without_level)}"
         beyond = []
         for c, (low, high) in self._bounds.items():
             if c in told["levels"] and not low <= told["levels"][c]["level"] <= high:
