@@ -1,9 +1,9 @@
-"""``sfumato import``: take over a project of ARX."""
+"""``sfumato import``: take over a project of ARX, or metadata of µ-Argus."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -13,10 +13,16 @@ from sfumato.interfaces.cli.command import command
 from sfumato.interfaces.cli.console import give_json, out, tell
 from sfumato.interfaces.cli.options import Json, Quiet
 
+if TYPE_CHECKING:
+    from sfumato.interfaces.argus_import import ArgusTable
+    from sfumato.interfaces.arx_import import ArxProject
+
 
 @command()
 def import_project(
-    project: Annotated[Path, typer.Argument(help="a project that ARX saved (.deid)")],
+    project: Annotated[
+        Path, typer.Argument(help="a project that ARX saved (.deid), or metadata of µ-Argus (.rda)")
+    ],
     output: Annotated[
         Path,
         CommandOption("folder to create: recipe.yaml, hierarchies, data.csv", ("--output", "-o")),
@@ -24,12 +30,21 @@ def import_project(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Convert an ARX project to a recipe: roles, hierarchies, privacy models and the table; what
-    cannot be converted is listed.
-    """
-    from sfumato.interfaces.arx_import import read_arx
+    """Convert a project of ARX or metadata of µ-Argus to a recipe: roles, hierarchies, privacy
+    models and the table; what cannot be converted is listed.
 
-    content = read_arx(project)
+    Beside metadata of µ-Argus stand the data (same name, .asc, .dat, .txt or .csv), and recode
+    files (name of the variable, .grc).
+    """
+    content: ArxProject | ArgusTable
+    if project.suffix.lower() == ".rda":
+        from sfumato.interfaces.argus_import import read_argus
+
+        content = read_argus(project)
+    else:
+        from sfumato.interfaces.arx_import import read_arx
+
+        content = read_arx(project)
     folder = content.write(output)
     if json:
         give_json(
