@@ -31,6 +31,7 @@ SHAPES = {"data.baskets", "data.paths", "data.graphs", "data.relational"}
 RELEASE = {"release", "release.report", "release.register"}
 GUIDANCE = {
     "guidance.profiling",
+    "guidance.algorithms",
     "guidance.comparison",
     "guidance.cost_of_k",
     "guidance.protection",
@@ -74,7 +75,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "results.integral": GROUND,
     "guidance": set(),
     "guidance.profiling": GROUND,
-    "guidance.comparison": GROUND | {"release", "release.report"},
+    "guidance.algorithms": GROUND,
+    "guidance.comparison": GROUND | {"guidance.algorithms", "release", "release.report"},
     "guidance.cost_of_k": GROUND | {"release"},
     "guidance.recommendation": (
         GROUND
@@ -95,9 +97,12 @@ MAY_IMPORT: dict[str, set[str]] = {
         | GUIDANCE
         | RESULTS
         | {"data.table", "data.lazy", "data.examples", "methods.attacks"}
+        | {"interfaces.compare_options"}
     ),
+    "interfaces.compare_options": GROUND,
     "interfaces.readers": GROUND | {"release"},
     "interfaces.arx_import": GROUND,
+    "interfaces.argus_import": GROUND,
     "interfaces.sql_tests": GROUND,
     # a script calls things by their public names, where they have one
     "interfaces.scripts": GROUND | {"__init__"},
@@ -111,6 +116,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         | {"policy", "parties", "data.examples", "data.lazy"}
         | {"methods.hierarchies", "methods.steps"}
         | {"interfaces.api", "interfaces.arx_import", "interfaces.sql_tests", "interfaces.web"}
+        | {"interfaces.argus_import", "interfaces.compare_options"}
     ),
     "interfaces.web": (
         GROUND

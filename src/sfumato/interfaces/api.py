@@ -27,6 +27,7 @@ from sfumato.core.step import Step
 from sfumato.core.table import Table
 from sfumato.data.lazy.table import LazyTable
 from sfumato.errors import ParameterError, RecipeError
+from sfumato.interfaces.compare_options import CompareOptions
 from sfumato.methods.attacks.file_risks.singling_out import why_alone as _why_alone
 from sfumato.release.assessment import DEFAULT_THRESHOLD, Assessment
 from sfumato.release.assessment import assess as _assess
@@ -626,41 +627,6 @@ def evaluate(
             )
         return _evaluate(pair, chosen_metrics)
     return _evaluate(_pair(original, released, roles, align, control, "evaluate"), chosen_metrics)
-
-
-@dataclass(frozen=True)
-class CompareOptions:
-    """How candidates are attacked, and by how many processes.
-
-    ``attacks=None`` lets every named intruder try everything. ``algorithms`` are those of recoding
-    that are tried on every recipe file.
-    """
-
-    panel: ClassVar[str] = "Which attacks, and how long"
-    attacks: Annotated[
-        str | Sequence[str] | None,
-        CommandOption(
-            "an attack to try, with parameters as in a recipe: 'suda: {most: 2}'; repeat it, or"
-            " 'all'",
-            ("--attack",),
-            typed=list[str],
-        ),
-    ] = ("linkage",)
-    seconds: Annotated[
-        float, CommandOption("budget of the attacks on each candidate, in seconds of computing")
-    ] = 20.0
-    sample: Annotated[int, CommandOption("records to attack")] = 2000
-    workers: Annotated[
-        int | None, CommandOption("processes; by default one per core", minimum=1)
-    ] = None
-    algorithms: Annotated[
-        Sequence[str],
-        CommandOption(
-            "recoding algorithm to try in the place of that of the recipe: 'all', a step like"
-            " 'mondrian', or 'datafly'; repeat it",
-            typed=list[str],
-        ),
-    ] = ()
 
 
 def compare(

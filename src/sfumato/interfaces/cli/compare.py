@@ -16,7 +16,7 @@ from sfumato.interfaces.cli.console import present, progress, tell
 from sfumato.interfaces.cli.options import Data, ReadOptions, ShowOptions, read_data
 
 if TYPE_CHECKING:
-    from sfumato.interfaces.api import CompareOptions
+    from sfumato.interfaces.compare_options import CompareOptions
 
 
 @dataclass(frozen=True, kw_only=True)
