@@ -4,6 +4,8 @@ is done without any.
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from sfumato.core.schema import Role
 from sfumato.data.examples import set_valued
 from sfumato.errors import ParameterError
 from sfumato.guidance.profiling.proposed_steps import step_for
+from sfumato.interfaces import api, readers
 from sfumato.interfaces.cli import main
 from sfumato.release.read_data import schemas_of
 
@@ -282,3 +285,12 @@ def test_a_proposal_prints_as_the_recipe_it_is():
     assert str(proposal) == proposal.to_yaml()
     assert "columns:" in str(proposal)
     assert proposal.to_recipe().schema.quasi == proposal.with_roles(Role.QUASI)
+
+
+def test_verbs_say_what_they_take_and_give() -> None:
+    """A type that says nothing helps nobody who writes against the verbs."""
+    for module in (api, readers):
+        for name, verb in vars(module).items():
+            is_public = inspect.isfunction(verb) and not name.startswith("_")
+            if is_public and verb.__module__ == module.__name__:
+                assert not re.search(r"\bAny\b", str(inspect.signature(verb))), name
