@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -114,6 +114,11 @@ class WeightedRows:
             return np.ones(len(range(len(self))[rows]))
         return self.copies[rows].astype(np.float64)
 
+    @property
+    def _counts_once(self) -> bool:
+        """Whether every row counts once."""
+        return self.weights is None and self.copies is None
+
     @functools.cached_property
     def means(self) -> list[float]:
         """The mean of every column over the rows that have it; NaN where none does."""
@@ -123,14 +128,18 @@ class WeightedRows:
     def _mean(self, column: NumberColumn, centre: float, power: int) -> float:
         """The mean of (number − centre) to the power 1 or 2."""
 
-        def parts(rows: slice) -> tuple[Floats, Floats]:
+        def parts(rows: slice) -> tuple[NDArray[Any], Floats]:
             numbers = column.part(rows)
             if power > 1:
                 # The mean itself needs no centre: subtracting 0 would copy every part for nothing.
                 numbers = (numbers - centre) ** power
             present = ~np.isnan(numbers)
+            known_numbers = numbers if present.all() else np.where(present, numbers, 0.0)
+            # Rows that count once each are counted, not weighed: two arrays less a part.
+            if self._counts_once:
+                return present, known_numbers
             weight = np.where(present, self._amounts(rows), 0.0)
-            return weight, weight * np.where(present, numbers, 0.0)
+            return weight, weight * known_numbers
 
         total, weighted = sum_in_parts(len(column), parts)
         if total > 0:
@@ -178,13 +187,17 @@ class WeightedRows:
         used_columns = np.array(
             [a for a, column in enumerate(self.columns) if column.any_number(parts)], dtype=np.int64
         )
+        if not len(used_columns):
+            return matrix
         total = 0.0
         sums = np.zeros(len(used_columns))
         for part in parts:
             rows, weights = self._complete(part, used_columns)
             total += float(weights.sum())
-            sums += (weights[:, None] * rows).sum(axis=0)
-        if not len(used_columns) or total <= 0:
+            # Rows that count once each need no product.
+            weighted_rows = rows if self._counts_once else weights[:, None] * rows
+            sums += weighted_rows.sum(axis=0)
+        if total <= 0:
             return matrix
         products = np.zeros((len(used_columns), len(used_columns)))
         # In a second pass, around the means: from sums of squares alone, large numbers with a small
@@ -206,9 +219,17 @@ class WeightedRows:
         """Those rows of a part that have a number in the columns ``used_columns``, and how much
         each counts.
         """
-        table = np.stack([column.part(part) for column in self.columns], axis=1)
-        complete = ~np.isnan(table[:, used_columns]).any(axis=1)
-        return table[complete][:, used_columns], self._amounts(part)[complete]
+        numbers = [self.columns[a].part(part) for a in used_columns]
+        complete = np.ones(len(numbers[0]), dtype=bool)
+        for column in numbers:
+            complete &= ~np.isnan(column)
+        amounts = self._amounts(part)
+        # Mostly all rows are complete: then nothing is picked out.
+        if not complete.all():
+            numbers = [column[complete] for column in numbers]
+            amounts = amounts[complete]
+        # Column by column in memory, as they are read; seen from the side they are rows.
+        return np.stack(numbers).T, amounts
 
     def correlations(self) -> Floats:
         """The correlation matrix; a constant column correlates with nothing but itself."""
