@@ -3,7 +3,8 @@
     make bench BENCH=roles                    columns of tests/guidance/profiling/real_columns.py,
                                               and the development half of role_tables.json
     make bench BENCH=roles ARGS=--wrong       and every column whose role is another one
-    make bench BENCH=roles ARGS=--held-out    the other half, for one measurement at the end
+    make bench BENCH=roles ARGS="--part 'held out'"    the other half, measured once at the end
+    make bench BENCH=roles ARGS="--part fresh"         tables of later sets (benchmarks/README.md)
 
 A proposal for a real table is *right* where its roles are those that were written down before,
 *asked* where it is left to the owner, and *unsafe* where a column that finds people or must not be
@@ -83,7 +84,7 @@ def verdict(expected: tuple[str, ...], proposed: str) -> str:
     return "unsafe" if proposed in UNCHANGED else "wrong"
 
 
-def outcomes_of_tables(*, held_out: bool) -> tuple[pl.DataFrame, list[str]]:
+def outcomes_of_tables(part: str) -> tuple[pl.DataFrame, list[str]]:
     """One row per column of the real tables that are there, and the names of those that are not."""
     from role_tables import read_tables
 
@@ -91,7 +92,7 @@ def outcomes_of_tables(*, held_out: bool) -> tuple[pl.DataFrame, list[str]]:
     from sfumato.interfaces import api
 
     rows, absent = [], []
-    for table, file in read_tables(held_out=held_out):
+    for table, file in read_tables(part):
         if file is None or not table.columns:
             absent.append(table.name)
             continue
@@ -176,11 +177,11 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--wrong", action="store_true", help="list columns with another role")
-    parser.add_argument("--held-out", action="store_true", help="measure the half held out")
-    options = parser.parse_args()
-    from role_tables import packages_folder
+    from role_tables import DEVELOPMENT, PARTS, packages_folder
 
-    if not options.held_out:
+    parser.add_argument("--part", default=DEVELOPMENT, choices=PARTS, help="tables to measure")
+    options = parser.parse_args()
+    if options.part == DEVELOPMENT:
         invented = table_of_columns()
         show(invented)
         if options.wrong:
@@ -193,7 +194,7 @@ def main() -> None:
             " see benchmarks/role_tables.py"
         )
         return
-    outcomes, absent = outcomes_of_tables(held_out=options.held_out)
+    outcomes, absent = outcomes_of_tables(options.part)
     if absent:
         print(f"not there, and left out: {', '.join(absent)}")
     if outcomes.is_empty():

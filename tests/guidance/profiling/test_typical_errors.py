@@ -48,6 +48,10 @@ SURVEY = {"sex": labels("f", "m"), "happy": whole(0, 10)}
 @pytest.mark.parametrize(
     ("name", "values", "beside", "roles"),
     [
+        ("yearacc", whole(1997, 2002), {"injSeverity": whole(0, 5)}, {"quasi"}),
+        ("grade", whole(7, 12), {"sex": labels("f", "m")}, {"quasi"}),
+        ("Web_developer", whole(0, 1), {"Salary": whole(20_000, 90_000)}, {"quasi"}),
+        ("mntlhlth", whole(0, 30), PEOPLE, {"sensitive"}),
         # An answer about a party is an opinion, and no person with several rows.
         ("PID", whole(0, 6), VOTERS, {"sensitive"}),
         ("pid7na", whole(1, 7), VOTERS, {"sensitive"}),

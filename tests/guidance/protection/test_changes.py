@@ -110,3 +110,8 @@ def test_a_level_needs_a_step_that_has_levels():
     _, levels = visits_recipe(steps=(sf.GlobalRecoding(budget=0.05),))
     changed = changed_recipe(levels, change_of("coarser zip 2"), table)
     assert changed.steps[-1].levels["zip"][0] == 2
+
+
+def test_letters_of_any_language_need_no_quotes():
+    assert RecipeChange("drop", "éducation").flag == "--change 'drop éducation'"
+    assert change_of(RecipeChange("drop", "it's").text).column == "it's"

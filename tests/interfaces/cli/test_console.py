@@ -36,3 +36,19 @@ def test_names_are_no_markup(shown) -> None:
 def test_folded_blocks_are_left_to_pages(shown) -> None:
     console.show_blocks([FoldBlock("More", (Paragraph("folded"),))])
     assert shown() == ""
+
+
+def test_long_work_says_where_it_is_without_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    console.err.cache_clear()
+    seconds = iter([0.0, 5.0, 16.0, 20.0, 40.0])
+    monkeypatch.setattr(console.time, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(console, "must_compile", lambda: False)
+    with console.progress("looking", quiet=False) as update:
+        update(0.1, "first")
+        update(0.25, "second [x]")
+        update(0.5)
+        update(0.75)
+    assert capsys.readouterr().err.splitlines() == ["second [x], 25 %", "second [x], 75 %"]
+    console.err.cache_clear()
