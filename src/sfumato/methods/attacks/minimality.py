@@ -171,13 +171,18 @@ class Subgroups:
         """:func:`posterior_by_minimality`, computed once for the same numbers."""
         # beyond these ends nothing changes
         bounded = np.clip(quiet, -1, np.minimum(sizes, carriers))
+        # In what order the sub-groups come changes nothing either.
+        order = np.lexsort((bounded, sizes))
+        sizes, bounded = sizes[order], bounded[order]
         key = (carriers, sizes.tobytes(), bounded.tobytes())
         cached = self.posteriors.get(key)
         if cached is None:
             self.spent += TERM_WORK * len(sizes)
             cached = posterior_by_minimality(sizes.tolist(), carriers, bounded.tolist())
             self.posteriors[key] = cached
-        return cached
+        posterior = np.empty_like(cached)
+        posterior[order] = cached
+        return posterior
 
 
 def _find_exposed(subgroups: Subgroups, inside: Ints, degree: int) -> NDArray[np.bool_]:
@@ -234,13 +239,13 @@ def _expected_weights(sizes: list[int], carriers: int, limits: list[int]) -> tup
     total = sum(sizes)
     scale = gammaln(total + 1) - gammaln(carriers + 1) - gammaln(total - carriers + 1)
 
-    def terms(i: int) -> Floats:
+    def terms(size: int, limit: int) -> Floats:
         s = np.arange(carriers + 1)
-        allowed = s <= min(limits[i], sizes[i])  # none where even nobody breaks it
+        allowed = s <= min(limit, size)  # none where even nobody breaks it
         log = (
-            gammaln(sizes[i] + 1)
+            gammaln(size + 1)
             - gammaln(s + 1)
-            - gammaln(np.maximum(sizes[i] - s, 0) + 1)
+            - gammaln(np.maximum(size - s, 0) + 1)
             # The scale is shared out, so that the product over all sub-groups does not overflow.
             - scale / len(sizes)
         )
@@ -248,7 +253,9 @@ def _expected_weights(sizes: list[int], carriers: int, limits: list[int]) -> tup
 
     # Products of all sub-groups before and after each one: with them the product of all others
     # needs no division. Convolving adds up the carriers.
-    terms_of_groups = [terms(i) for i in range(len(sizes))]
+    kinds = list(zip(sizes, limits, strict=True))
+    terms_of_kinds = {kind: terms(*kind) for kind in set(kinds)}
+    terms_of_groups = [terms_of_kinds[kind] for kind in kinds]
     before = [np.array([1.0])]
     for term in terms_of_groups:
         before.append(np.convolve(before[-1], term)[: carriers + 1])
@@ -258,13 +265,15 @@ def _expected_weights(sizes: list[int], carriers: int, limits: list[int]) -> tup
     weight = 0.0
     if len(before[-1]) > carriers:
         weight = float(before[-1][carriers])
-    sums = []
+    sum_of_kind: dict[tuple[int, int], float] = {}
     for i, term in enumerate(terms_of_groups):
+        if kinds[i] in sum_of_kind:
+            continue
         after_groups = after[len(sizes) - 1 - i]
         other_groups = np.convolve(before[i], after_groups)[: carriers + 1]
         product = np.convolve(term * np.arange(carriers + 1), other_groups)
-        sums.append(float(product[carriers]) if len(product) > carriers else 0.0)
-    return np.array(sums), weight
+        sum_of_kind[kinds[i]] = float(product[carriers]) if len(product) > carriers else 0.0
+    return np.array([sum_of_kind[kind] for kind in kinds]), weight
 
 
 def crowd_of_originals(scene: Scene, column: str) -> Ints:

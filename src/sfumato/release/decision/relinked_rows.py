@@ -180,7 +180,7 @@ class _Intruder:
         own_set = int(np.bincount(self.sets.set_of[own_rows]).argmax())
         fits = np.stack([self._fits(row) for row in rows])
         small = self.sets.sizes <= len(rows)
-        candidates = np.flatnonzero(small & self.sets.all_of(fits.any(axis=0)))
+        candidates = np.flatnonzero(small & self.sets.all_of(np.logical_or.reduce(fits)))
         candidates = self._largest_that_match(candidates, fits)
         if len(candidates):
             return float(own_set in candidates) / len(candidates)
