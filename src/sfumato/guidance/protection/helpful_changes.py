@@ -69,7 +69,7 @@ def measured_changes(
 ) -> tuple[MeasuredChange, ...]:
     """Changes of a recipe that were tried, those that help most first."""
     limit = limit_of(decision, evidence)
-    said = _of_assumptions(decision)
+    said = _of_assumptions(decision, evidence)
     if limit is None:
         return said
     base = ground.run(recipe, limit.tier)
@@ -110,10 +110,12 @@ def limit_of(decision: Decision, evidence: DecisionEvidence) -> TierLimit | None
     return None
 
 
-def _of_assumptions(decision: Decision) -> tuple[MeasuredChange, ...]:
-    """What only the owner can say, where nothing else is asked for."""
+def _of_assumptions(decision: Decision, evidence: DecisionEvidence) -> tuple[MeasuredChange, ...]:
+    """What only the owner can say, where nothing else is asked for: that it is the first release,
+    unless an earlier one is known.
+    """
     tier = decision.tier.next_higher
-    if tier is None:
+    if tier is None or evidence.earlier:
         return ()
     broken = decision.outcome_of(tier).broken
     is_open = any(line.term == "T8" and line.status == "unknown" for line in broken)
