@@ -6,7 +6,7 @@ reason.
 - ``{implies: age, because: "..."}``: the column tells more about a quasi-identifier than the
   quasi-identifier's released label does;
 - ``text only``: values of it that a default CSV reader takes for one (``00501`` and ``501``) are
-  told apart by their text only.
+  distinguished by their text only.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class ImpliedQuasi:
 
 @dataclasses.dataclass(frozen=True)
 class TextOnly:
-    """Accepted: values of a column that a default CSV reader takes for one are told apart by their
-    text only.
+    """Accepted: values of a column that a default CSV reader takes for one are distinguished by
+    their text only.
     """
 
     column: str
@@ -195,5 +195,5 @@ def accepted_pairs(accepted: Iterable[Acceptance]) -> dict[tuple[str, str], Impl
 
 
 def text_only_columns(accepted: Iterable[Acceptance]) -> set[str]:
-    """Columns whose values may be told apart by their text only."""
+    """Columns whose values may be distinguished by their text only."""
     return {a.column for a in accepted if isinstance(a, TextOnly)}

@@ -163,8 +163,8 @@ class Scene:
 
     @property
     def held_out(self) -> NDArray[np.int64] | None:
-        """Original rows that were set aside before rows were drawn anew; None: there are none, or
-        nobody knows which.
+        """Original rows that were set aside before synthetic rows were drawn; None: there are none,
+        or nobody knows which.
         """
         rows: NDArray[np.int64] | None = self.pair.held_out
         return rows
@@ -356,7 +356,7 @@ class Memory(Protocol):
     """
 
     def kept(self, limit: float, pair: Any) -> Kept:
-        """What a release tells together with all earlier ones, held against a limit; what is not
+        """What a release tells together with all earlier ones, compared with a limit; what is not
         known does not keep it.
         """
         ...
@@ -376,7 +376,7 @@ class Attack(Metric):
     """
 
     remembers: ClassVar[bool] = False
-    """Whether it is about all releases of the same people: then a limit on it is held against the
+    """Whether it is about all releases of the same people: then a limit on it is compared with the
     register, where there is one.
     """
     tried_by: ClassVar[tuple[str, ...]] = ("prosecutor",)

@@ -503,7 +503,7 @@ def shortened(text: str, longest: int = LONGEST_MAP_NAME) -> str:
 
 
 def labels(texts: Sequence[str], longest: int = LONGEST_MAP_NAME) -> list[str]:
-    """Labels of at most so many letters' width that tell apart what is different.
+    """Labels of at most so many letters' width that distinguish what is different.
 
     Texts that begin alike are cut in the middle, and numbered where that does not help either.
 

@@ -523,7 +523,7 @@ class _Grouping:
         return self.rows[0]
 
     def ids(self, dataset: Table) -> NDArray[np.int64]:
-        """The class of every row, widened anew at every call."""
+        """The class of every row, widened again at every call."""
         return self.narrow(dataset).astype(np.int64)
 
     def count_column(self, dataset: Table, column: Column) -> Counts:

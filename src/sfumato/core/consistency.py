@@ -152,7 +152,7 @@ def consistent(fine: ClassTable, released: ClassTable, coverings: Sequence[Cover
             ]
         )
         # A beginning and the code of this column make a longer one; those that occur are numbered
-        # anew.
+        # again.
         prefixes, beginnings = np.unique(
             beginnings * width + released.codes(name), return_inverse=True
         )

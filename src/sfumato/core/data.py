@@ -41,7 +41,7 @@ class Context:
     """Everything that a run takes besides data and recipe.
 
     ``format`` is the one the release will be written in, by default that of the source: values it
-    cannot tell apart are one value from the start, and what it cannot hold is refused.
+    cannot distinguish are one value from the start, and what it cannot hold is refused.
     ``population`` is the table of everyone that models may compare with, where they do not name a
     file themselves. ``memory`` answers for earlier releases of the same people, where the recipe
     limits what all of them tell together. ``workspace`` is the folder that the release will be

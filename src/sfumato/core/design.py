@@ -141,7 +141,7 @@ def weights_of(dataset: Table) -> NDArray[np.float64] | None:
 
 
 OFTEN_ALONE = 0.05
-"""Share of records that stand alone with their value, from which a column that is released as it is
+"""Share of records that are unique with their value, from which a column that is released as it is
 helps to find them.
 """
 
@@ -176,11 +176,11 @@ def weight_warnings(dataset: Table) -> tuple[str, ...]:
 
 
 def renumbered(dataset: Table, seed: Seed) -> Table:
-    """Persons and households under random numbers, anew in every class.
+    """Persons and households under random numbers, new in every class.
 
     Rows of one person in one class can be told to belong together, so that persons can be counted;
     rows in different classes cannot, because whoever knows two of them could follow a person
-    through the table. Units of rows that were drawn anew are nobody's and have new numbers already:
+    through the table. Units of synthetic rows are nobody's and have new numbers already:
     they stay together.
     """
     units = dataset.schema.units

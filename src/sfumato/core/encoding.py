@@ -58,7 +58,7 @@ class Encoded:
 
     @property
     def codes(self) -> NDArray[np.int64]:
-        """The codes to compute with, widened anew at every call."""
+        """The codes to compute with, widened again at every call."""
         return self.narrow.astype(np.int64)
 
     def taken(self, rows: NDArray[np.int64]) -> Encoded:
@@ -297,7 +297,7 @@ def _encode_floats(column: pl.Series) -> Encoded:
 MOST_BITS = 64
 """So many different numbers for every one that is there are looked up in a table of bits."""
 SCALES = (1, 100, 1000)
-"""Numbers with no more decimals than these, as prices and shares have, are told apart as whole
+"""Numbers with no more decimals than these, as prices and shares have, are distinguished as whole
 numbers.
 """
 
@@ -539,7 +539,7 @@ def encode_column(dataset: Table, column: Column) -> Encoded:
     labels: list[tuple[str | None, ...]] = [()]
     for (
         part
-    ) in encoded:  # numbered anew after each part: the product of all domains may not fit a word
+    ) in encoded:  # renumbered after each part: the product of all domains may not fit a word
         shifted_codes = codes * max(1, len(part.labels)) + part.codes
         used, codes = np.unique(shifted_codes, return_inverse=True)
         before = [divmod(pair, max(1, len(part.labels))) for pair in used.tolist()]

@@ -17,7 +17,7 @@ lines cut off the end, an older copy       noticed where a head is remembered: a
                                            journal or in the state folder of its owner, a seal, a
                                            vault; else not, so keep the file where those who would
                                            gain from it cannot write
-all of it written anew                     noticed where the hashes have a key, or a head is out of
+all of it written again                     noticed where the hashes have a key, or a head is out of
                                            reach
 two processes at once                      they take turns: the file is locked from before it is
                                            read until it is written

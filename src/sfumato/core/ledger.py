@@ -71,8 +71,8 @@ class Book:
 
     @property
     def is_current(self) -> bool:
-        """Whether the journal was only added to since it was counted, not read anew."""
-        # A journal that was read anew has another list of entries.
+        """Whether the journal was only added to since it was counted, not read again."""
+        # A journal that was read again has another list of entries.
         return self._entries is self._journal.entries
 
     def spend(self, questions: Mapping[str, tuple[str, PrivacyLoss]]) -> None:
@@ -161,7 +161,8 @@ class Ledger:
                     f"the ledger {self.path} was replaced by one with other terms; restore "
                     "the original"
                 )
-            # The book goes on counting where it stopped; only a journal read anew is counted again.
+            # The book goes on counting where it stopped; only a journal read again is counted
+            # again.
             if self._book is None or not self._book.is_current:
                 self._book = Book(self.terms, journal)
             yield self._book

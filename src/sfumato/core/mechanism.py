@@ -115,7 +115,7 @@ def _are_equal(table: Table, other_table: Table, columns: Sequence[str]) -> bool
     if not len(other_table):
         return True
     rows, other_rows = _origin(table), _origin(other_table)
-    # somebody's row was drawn anew: it is nobody's
+    # somebody's row is synthetic: it is nobody's
     if min(int(rows.min(initial=0)), int(other_rows.min())) < 0:
         return False
     # By original row the row of the first table, -1 where it is gone.

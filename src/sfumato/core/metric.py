@@ -95,7 +95,7 @@ class Metric(abc.ABC):
     what it tells, without a formula; who gives neither gets the name in words, and the first line
     of the docstring. ``secret`` names the fields that may hold values of people: the published
     recipe is without them. ``follows_rows``: it asks which original record a released one came
-    from, so it does not apply to rows that were drawn anew
+    from, so it does not apply to synthetic rows
     (:attr:`sfumato.core.pair.TablePair.aligned`).
 
     >>> class RowsKept(Metric):

@@ -97,7 +97,7 @@ class ClassEvidence:
     ``classes.population`` counts the population records that match each class and ``absent`` those
     that match none. ``pairs`` joins the originals to what was released of them; ``posteriors`` are
     the matrices (or each a :class:`Posterior`) of the attacks that were run. ``drawn``: rows were
-    drawn anew and are nobody's, so that what is said of classes is said of the file. ``mechanisms``
+    redrawn and are nobody's, so that what is said of classes is said of the file. ``mechanisms``
     says of columns by which random rule a run released them; a table by itself shows none.
     """
 
@@ -130,7 +130,7 @@ class Verdict(Reportable):
     ``attained`` is the strongest parameter that holds (k today, the largest l, the smallest t);
     ``per_class`` the value of each class; ``failing`` the indices of the classes that break the
     promise and ``records`` how many records they hold; ``sentence`` what a data steward reads;
-    ``crowd`` that of the model. Not ``of_persons`` is what is said of rows that were drawn anew: it
+    ``crowd`` that of the model. Not ``of_persons`` is what is said of synthetic rows: it
     is true of the file, and no person of the original is promised anything by it.
     """
 

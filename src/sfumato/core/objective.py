@@ -467,7 +467,7 @@ class Landscape:
         for name, most in filters.get("at_most", {}).items():
             if name not in AXES:
                 raise ParameterError(f"{name!r} is not an axis.{did_you_mean(name, AXES)}")
-            # what only rounding tells apart from the bound is at the bound
+            # what only rounding distinguishes from the bound is at the bound
             passing &= getattr(self, name) <= most + SLACK * max(1.0, abs(most))
         if filters.get("within"):
             passing &= self.feasible()
@@ -502,7 +502,7 @@ class Landscape:
         allowed = np.flatnonzero(self._minimal(feasible) if self.minimal else feasible)
         if not len(allowed):
             return None
-        # Scores that only rounding tells apart are ties, which the preferences decide.
+        # Scores that only rounding distinguishes are ties, which the preferences decide.
         lowest = float(self.score[allowed].min())
         tolerance = SLACK * max(1.0, abs(lowest))
         near = allowed[self.score[allowed] <= lowest + tolerance]
@@ -619,7 +619,7 @@ class Landscape:
         nodes = np.flatnonzero(among)
         coordinates = [getattr(self, name)[nodes].astype(np.float64) for name in names]
         points = np.column_stack(coordinates)
-        points[:, 0] = np.round(points[:, 0], 12)  # what only rounding tells apart is equal
+        points[:, 0] = np.round(points[:, 0], 12)  # what only rounding distinguishes is equal
         ties = self.levels[nodes].sum(axis=1)
         # The first name decides first; nodes that are alike in all names go by their levels.
         order = np.lexsort((ties, *points.T[::-1]))

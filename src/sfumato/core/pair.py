@@ -34,7 +34,7 @@ def of_a_sample(records: int, whole: int) -> str:
 class TablePair:
     """An original table, a release of it, and which original row each released row came from.
 
-    ``origin`` says the latter; −1 is a row that was drawn anew and is nobody's. Where there is one
+    ``origin`` says the latter; −1 is a synthetic row, nobody's. Where there is one
     the pair is not ``aligned``: nobody can ask for its ``rows``, and whatever follows persons from
     one table to the other does not apply. ``learnt_from`` are then the original rows that the drawn
     ones were learnt from, and ``held_out`` those that were set aside before, as a control; each
@@ -119,7 +119,7 @@ class TablePair:
 
     @functools.cached_property
     def aligned(self) -> bool:
-        """Whether every released row is somebody's: rows that were drawn anew are not."""
+        """Whether every released row is somebody's: synthetic rows are not."""
         return not len(self.origin) or int(self.origin.min()) != NOBODY
 
     @property
@@ -178,7 +178,7 @@ class TablePair:
 
     @property
     def suppressed(self) -> int:
-        """Original records of which nothing was released; none where rows were drawn anew, since
+        """Original records of which nothing was released; none where rows are synthetic, since
         they stand for nobody.
         """
         if self.aligned:

@@ -120,7 +120,7 @@ def parameters(cls: type[T]) -> type[T]:
     def hashed(self: object) -> int:
         try:
             return by_fields(self)  # type: ignore[no-any-return]
-        # a field is a mapping: objects of one class then share a hash, and are told apart by
+        # a field is a mapping: objects of one class then share a hash, and are distinguished by
         # equality
         except TypeError:
             return hash(type(self))

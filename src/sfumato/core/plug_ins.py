@@ -19,7 +19,7 @@ def _entry_points() -> Any:
 
 
 def forget_entry_points() -> None:
-    """Look for entry points anew: packages may have come or gone."""
+    """Look for entry points again: packages may have come or gone."""
     _entry_points.cache_clear()
 
 

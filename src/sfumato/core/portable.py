@@ -290,7 +290,7 @@ def keep_memory() -> bool:
     processes of our own only.
 
     By default each large array is mapped from the system and given back, and the system clears
-    every page of the next one anew: a third of the time of a run over ten million rows. Threads
+    every page of the next one again: a third of the time of a run over ten million rows. Threads
     share one heap: a heap of their own holds no block beyond 64 MB, so they map every large array.
     """
     import ctypes

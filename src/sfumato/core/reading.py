@@ -100,12 +100,12 @@ class Reading:
 
     @property
     def original(self) -> NDArray[np.int64]:
-        """The code of every original row, widened anew at every call."""
+        """The code of every original row, widened again at every call."""
         return self.before.codes
 
     @property
     def released(self) -> NDArray[np.int64]:
-        """The code of every released row, widened anew at every call."""
+        """The code of every released row, widened again at every call."""
         return self.after.codes
 
     @property
@@ -265,7 +265,7 @@ class Reading:
 
 
 DENSE = 1 << 22
-"""Pairs of codes up to this number are told apart by a table, not by sorting."""
+"""Pairs of codes up to this number are distinguished by a table, not by sorting."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -288,17 +288,17 @@ class Joint:
 
     @property
     def value(self) -> NDArray[np.int64]:
-        """The code of the original value of every pair, widened anew at every call."""
+        """The code of the original value of every pair, widened again at every call."""
         return widened(self.narrow_value)
 
     @property
     def label(self) -> NDArray[np.int64]:
-        """The code of the released label of every pair, widened anew at every call."""
+        """The code of the released label of every pair, widened again at every call."""
         return widened(self.narrow_label)
 
     @property
     def count(self) -> NDArray[np.int64]:
-        """How many released records have each pair, widened anew at every call."""
+        """How many released records have each pair, widened again at every call."""
         return widened(self.narrow_count)
 
     @property

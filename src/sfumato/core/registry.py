@@ -199,7 +199,7 @@ def serves(family_name: str, name: str) -> tuple[Shape, ...]:
 
 
 def forget_plug_ins() -> None:
-    """Look for plug-ins anew when a family is asked for next: packages may have come or gone."""
+    """Look for plug-ins again when a family is asked for next: packages may have come or gone."""
     forget_entry_points()
     family.cache_clear()
 

@@ -533,7 +533,7 @@ class Step(Protocol):
 
     def as_before(self, described: Fields) -> Step | None:
         """The step that does to other rows what a plan described so did; None: it can only decide
-        anew.
+        again.
 
         What becomes of a cell may depend on the cell and the recipe alone: then it is the step
         itself.

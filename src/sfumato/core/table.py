@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 NOBODY = -1
 """The origin of a row that was drawn and stands for nobody."""
 MOST_LABELS = 1 << 20
-"""Columns of text with more labels are encoded anew each time: a million texts are no longer small
+"""Columns of text with more labels are encoded again each time: a million texts are no longer small
 beside the table.
 """
 
@@ -101,7 +101,7 @@ class Table(Described, Reportable):
     def __post_init__(self) -> None:
         object.__setattr__(self, "frame", _eager(self.frame))
         if self.coded:  # another frame may hold other columns under these names
-            types = self.frame.schema  # asked for once: every answer is made of all columns anew
+            types = self.frame.schema  # asked for once: every answer is made of all columns again
             still_coded = frozenset(n for n in self.coded if types.get(n) == nw.Enum)
             object.__setattr__(self, "coded", still_coded)
         refuse_patterns(self.frame.columns)
@@ -170,7 +170,7 @@ class Table(Described, Reportable):
     # A run, in this order; see release/make.py.
 
     def prepare(self, recipe: Recipe, context: Context) -> Table:
-        """The table that the steps work on: values that the format cannot tell apart are one, free
+        """The table that the steps work on: values that the format cannot distinguish are one, free
         text is refused.
         """
         table: Table = function_of_run("prepare_table")(self, recipe, context)
@@ -194,7 +194,7 @@ class Table(Described, Reportable):
 
     @property
     def drawn(self) -> bool:
-        """Whether some rows were drawn anew and are nobody's."""
+        """Whether some rows are synthetic and are nobody's."""
         return self.origin is not None and len(self.origin) > 0 and int(self.origin.min()) == NOBODY
 
     def __repr__(self) -> str:

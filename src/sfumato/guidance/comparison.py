@@ -284,7 +284,7 @@ class CandidateOutcome:
     ``risks`` are rates of success of attacks and the risks that follow from class sizes;
     ``utilities`` are normalised (0: nothing is lost) unless ``higher`` names them. ``reason`` says
     why nothing was released; ``intervals`` between what those risks lie that were found on a
-    sample; ``drawn`` that the rows were drawn anew and are nobody's. ``numbers`` are those
+    sample; ``drawn`` that the rows are synthetic and are nobody's. ``numbers`` are those
     that were tried in turn, and ``line`` names the candidates that differ in nothing else.
     """
 
@@ -625,15 +625,15 @@ def _nothing(candidate: Candidate, reason: str, started: float) -> CandidateOutc
     )
 
 
-# Linkage is the plainest, but nobody is linked to rows that were drawn anew. The others ask the
+# Linkage is the plainest, but nobody is linked to synthetic rows. The others ask the
 # same of every release, each beside a control. Singling out is last: it starts from a released row,
 # which is somebody's or nobody's, and not from a person.
 USUAL_RISKS = ("linkage", "linkability", "membership", "inference", "singling_out")
 # Loss cannot fall when data get coarser, but has no meaning for masked columns; the squared error
 # judges every release that is somebody's records, and tables of columns judge drawn ones as well.
 DEFAULT_UTILITIES = ("loss", "squared_error", "marginal_error")
-# What is tried besides, where a candidate draws rows anew and linkage alone would say nothing of
-# it.
+# What is tried besides, where a candidate draws synthetic rows and linkage alone would say nothing
+# of it.
 FOR_DRAWN = (*USUAL_RISKS[1:], "copied_records")
 # The folder in which finished candidates are remembered.
 DONE = ".sfumato-compare"
@@ -676,8 +676,8 @@ def compare(
 
 
 def fair_terms(candidates: Sequence[Candidate], terms: CommonTerms) -> CommonTerms:
-    """Terms under which all candidates can be compared: where one draws rows anew, more is tried
-    than linkage.
+    """Terms under which all candidates can be compared: where one draws synthetic rows, more is
+    tried than linkage.
     """
     if terms.attacks == ONLY_LINKAGE and any(
         step.draws_anew for c in candidates for step in c.recipe.steps

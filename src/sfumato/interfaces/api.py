@@ -365,7 +365,7 @@ class MakeOptions:
     """How a release is made, besides what a recipe says.
 
     ``format`` is the one the release will be written in, when it is not that of the table: values
-    it cannot tell apart are one value from the start.
+    it cannot distinguish are one value from the start.
     """
 
     panel: ClassVar[str] = "How the release is written"
@@ -552,7 +552,7 @@ def attack(
     or ``"none"`` where no row is anybody's (synthetic records). ``control`` are then people of whom
     the rows were not made.
 
-    ``context`` is what attackers have besides: steps that made the release, earlier releases, a
+    ``context`` is what intruders have besides: steps that made the release, earlier releases, a
     table of everyone. ``only`` are the attacks to try; ``seconds``, ``sample``, ``seed`` and
     ``options`` are those of :func:`sfumato.release.attack_run.attack_release`. ``roles`` says what
     the columns of frames are. A release has the method :meth:`Release.attack`.

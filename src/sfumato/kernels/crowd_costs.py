@@ -141,7 +141,7 @@ def prove_crowd_cost(classes, terms, tree, order, sums, limits, work):
         for m in range(members):
             work[0] += sizes[depth, m]
             size, weight = 0, 0
-            # Candidates of the prefix are filtered, not searched anew: each costs one look-up.
+            # Candidates of the prefix are filtered, not searched again: each costs one look-up.
             for i in range(sizes[depth, m]):
                 s = candidates[m, depth, i]
                 at = meets[m, offsets[a] + codes[s, a]]

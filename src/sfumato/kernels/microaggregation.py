@@ -28,7 +28,7 @@ _CHUNK = 1024
 @inner
 def _find_centre(columns, count, centre):
     """Write the mean of the first ``count`` records."""
-    # Summed anew in the order of the records: sums that were brought up to date would drift.
+    # Summed again in the order of the records: sums that were brought up to date would drift.
     for a in range(columns.shape[0]):
         total = 0.0
         for i in range(count):

@@ -720,7 +720,7 @@ class MeanSearch(NamedTuple):
     does.
     """
     margin: float
-    """Distances that differ by less than this are not told apart by a learner."""
+    """Distances that differ by less than this are not distinguished by a learner."""
     tie: float
 
 

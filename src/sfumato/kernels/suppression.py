@@ -306,7 +306,7 @@ def cover_units(all_units, absent, hidden, unit_groups, k, unit_counts):
     heap = np.argsort(-worth, kind="mergesort")
     units = [np.int64(0) for _ in range(0)]
     groups = [np.int64(0) for _ in range(0)]
-    # Lazy greedy: only the group on top is worked out anew, since all of them after every record
+    # Lazy greedy: only the group on top is worked out again, since all of them after every record
     # would be quadratic; one whose gain fell goes back into the heap.
     while size > 0:
         g = heap[0]

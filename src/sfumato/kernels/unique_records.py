@@ -61,7 +61,7 @@ def count_unique_by_prefixes(keys: Keys, records: Ids, shifts: Ids, widths: Ids)
     """How many records are the only one with their codes of the first column, of the first two, and
     so on.
 
-    Keys of one word, laid out anew with the first column in the highest bits: sorted once, records
+    Keys of one word, laid out again with the first column in the highest bits: sorted once, records
     that share the first columns lie side by side, whatever the number of columns.
     """
     # Where each column begins, counted from the lowest bit.

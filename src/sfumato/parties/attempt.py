@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class State(enum.IntEnum):
-    """How far an attempt has come; it goes back only to be signed anew."""
+    """How far an attempt has come; it goes back only to be signed again."""
 
     PLANNED = 1
     """The loss is spent and the noise is drawn."""
@@ -46,7 +46,7 @@ class State(enum.IntEnum):
 
 @dataclasses.dataclass(frozen=True)
 class NewAttempt(Entry):
-    """A party begins a study with certain rows. ``name`` is drawn anew when rows change; per round,
+    """A party begins a study with certain rows. ``name`` is redrawn when rows change; per round,
     the noise that was drawn.
     """
 
@@ -147,7 +147,7 @@ class Attempt:
             self.note(AttemptState(state))
 
     def _take(self, entry: Entry) -> None:
-        # everything begins anew: an earlier attempt had other rows
+        # everything begins again: an earlier attempt had other rows
         if isinstance(entry, NewAttempt):
             self.study, self.question, self.input = entry.study, entry.question, entry.input
             self.name, self.noise = entry.name, entry.noise

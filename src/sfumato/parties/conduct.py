@@ -607,7 +607,7 @@ def repeat_result(study: Study, answer: Fields) -> StudyResult:
 
 
 def _result(section: Fields) -> StudyResult:
-    """The certificate of a study, which stands alone: there are no files beside it."""
+    """The certificate of a study, which is unique: there are no files beside it."""
     document = {
         "sfumato_certificate": VERSION,
         "shape": STUDY,

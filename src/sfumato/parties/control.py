@@ -315,7 +315,7 @@ def fewest_at_cuts(
     beside = [
         size
         for i, cut in enumerate(cuts)
-        # cuts that both questions make tell nothing new
+        # cuts that both questions make reveal nothing new
         if cut in first ^ second
         for size in sizes[i : i + 2]
         if size

@@ -190,7 +190,7 @@ def fields_for(bound: int) -> tuple[Field, ...]:
     product = 1
     for i, prime in enumerate(PRIMES, start=1):
         product *= prime
-        # twice the bound, as numbers of both signs must be told apart
+        # twice the bound, as numbers of both signs must be distinguished
         if 2 * bound < product:
             return tuple(Field(p) for p in PRIMES[:i])
     raise ParameterError(

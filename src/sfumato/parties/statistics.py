@@ -1,5 +1,5 @@
 """What can be asked of several tables by sums: each declared once, with its bounds, its reference
-and what it gives away.
+and what it reveals.
 
 Numbers are clipped to public bounds and rounded to multiples of 2^−scale; on these everything is
 exact, in whole numbers. Where squares are summed, the public middle of the bounds is

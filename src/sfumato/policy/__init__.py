@@ -1,4 +1,4 @@
-"""Privacy languages: a policy is read, checked, compiled into a recipe, and held against a
+"""Privacy languages: a policy is read, checked, compiled into a recipe, and compared with a
 release.
 """
 

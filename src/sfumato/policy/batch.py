@@ -114,7 +114,7 @@ def named_uses(policies: Policies) -> list[tuple[str, str | None]]:
         for purpose in policy.purposes:
             names = recipients.setdefault(purpose.name, {})
             for recipient in purpose.recipients:
-                # Names differ in case only where somebody typed them anew.
+                # Names differ in case only where somebody typed them again.
                 names.setdefault(recipient.name.casefold(), recipient.name)
     uses: list[tuple[str, str | None]] = []
     for purpose_name, named in recipients.items():

@@ -527,7 +527,7 @@ def _columns_of_use(path: Path, folder: Path, purpose: str, original: Table | No
     """What speaks against the released columns where a policy about uses says which column each
     kind of data is.
 
-    The purpose of that name is held against them, or every purpose where none has it: the use may
+    The purpose of that name is compared with them, or every purpose where none has it: the use may
     lie within any of them.
     """
     document, _ = read_concept_text(read_text(path), path.name)

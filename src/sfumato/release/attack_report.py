@@ -184,7 +184,7 @@ class AttackReport(Reportable):
         raise ParameterError(f"{label!r} was not tried")
 
     def values(self) -> dict[str, float]:
-        """All rates of success; attacks are told apart by their parameters, and by the names of
+        """All rates of success; attacks are distinguished by their parameters, and by the names of
         later intruders who try them.
         """
         return {name: finding.value for name, finding in self._findings_by_name().items()}

@@ -64,7 +64,7 @@ AttackLike = Attack | str | Fields
 
 @dataclasses.dataclass(frozen=True)
 class AttackContext:
-    """What attackers have besides the original and the release.
+    """What intruders have besides the original and the release.
 
     ``steps`` made the release and ``models`` are its promises, for attacks that know the method.
     ``limits`` says, as in a recipe, what is allowed to some attacks, when tried by the first

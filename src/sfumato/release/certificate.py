@@ -626,7 +626,7 @@ class RepeatedStudy(Section):
 
 
 class StudyCertificate(Certificate):
-    """The result of a study, which stands alone."""
+    """The result of a study, which is unique."""
 
     shape: Literal["study"]
     study: ConfirmedStudy | RepeatedStudy

@@ -29,7 +29,7 @@ DEEPEST = 64
 
 
 def read_certificate(folder: Path, *shapes: str) -> Document:
-    """The certificate of a shared folder, or one that stands alone; refused when it is none, or is
+    """The certificate of a shared folder, or one that is unique; refused when it is none, or is
     about something else than one of ``shapes``.
     """
     file = folder if folder.is_file() else folder / FILE

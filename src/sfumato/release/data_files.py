@@ -45,7 +45,7 @@ def write_data_files(
     table: Fields,
 ) -> WrittenFiles:
     """Write the released tables, the lock and the alignment of data other than a table."""
-    # values were told apart for this format from the start
+    # values were distinguished for this format from the start
     file_format = chosen_format(release.original.source, format or release.made_for)
     tables = write_tables(release, share, file_format, defuse=defuse)
     # what is certified below is judged on the files, not on memory

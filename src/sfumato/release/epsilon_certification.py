@@ -49,7 +49,9 @@ NEIGHBOURS = {
     "replace": "tables of the same size that differ in {}",
     VALUES: "tables that agree in everything but {}; all other columns are taken as known",
 }
-"""What is told apart at most by a factor of e^ε; the braces stand for whom or what ε is about."""
+"""What is distinguished at most by a factor of e^ε; the braces stand for whom or what ε is
+about.
+"""
 ASSUMPTIONS = (
     "recipe, schema and hierarchies were written without looking at the data",
     (

@@ -46,7 +46,7 @@ class Evaluation(Reportable):
     than a row.
     """
     drawn: bool = False
-    """Whether released records were drawn anew and are nobody's."""
+    """Whether released records are synthetic and are nobody's."""
 
     @property
     def told_records(self) -> str:

@@ -84,7 +84,7 @@ class Folder:
 
     @property
     def made_for(self) -> str:
-        """The format whose values were told apart in the original from the start."""
+        """The format whose values were distinguished in the original from the start."""
         first = next(iter(sections(self.certificate).values()))
         lock = read_lock(self.folder / "owner") or {}
         return str(lock.get("made_for", first["format"]))

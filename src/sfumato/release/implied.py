@@ -56,7 +56,7 @@ class Implied:
 
     @functools.cached_property
     def linkage(self) -> Linkage | None:
-        """How many people all dependences together give away, accepted ones too; None: there is
+        """How many people all dependences together reveal, accepted ones too; None: there is
         none.
         """
         return self.found.linkage()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def intruder_from(pair: TablePair, knows: Sequence[str], *, sample: int, seed: Seed) -> Intruder:
     """An intruder who took the columns from the original itself: the most anyone can know of them.
 
-    Where rows were drawn anew, half of those looked for are people that the rows were learnt from,
+    Where rows are synthetic, half of those looked for are people that the rows were learnt from,
     half such as were set aside. Of a person with several rows the intruder knows one.
     """
     pair.original.require(knows)
@@ -100,7 +100,7 @@ def intruder_with(
         _as_labels(file, on),
         _as_labels(pair.original, on).with_row_index("row"),
     )
-    # rows that look alike cannot be told apart: they describe nobody
+    # rows that look alike cannot be distinguished: they describe nobody
     alone = (
         own_labels.group_by(positions)
         .agg(pl.col("row").first(), pl.len().alias("rows"))
@@ -196,7 +196,7 @@ def _five_of_any(pair: TablePair, not_known: Sequence[str]) -> tuple[str, ...]:
     quasi-identifiers.
 
     A survey weight that hardly anyone shares tells as much as a name, but not where records were
-    drawn anew: those weights are multiplied by a number that nobody knows. Pseudonyms are left out,
+    redrawn: those weights are multiplied by a number that nobody knows. Pseudonyms are left out,
     which nobody can know.
     """
     hidden = {*not_known}

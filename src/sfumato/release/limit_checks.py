@@ -86,7 +86,7 @@ def _judge(limit: Limit, pair: TablePair | Pair, released: Any, context: Fields)
 
 
 def kept_within(limit: Limit, measure: Measure, where: str = "") -> Kept:
-    """What was measured held against a limit, by which way is better."""
+    """What was measured compared with a limit, by which way is better."""
     bound = float(limit.bound)
     if measure.better == "lower":
         # 1e-12: a rate that is the limit itself, but for rounding, keeps it
@@ -122,7 +122,7 @@ def _check_by_attack(limit: Limit, pair: TablePair | Pair, context: Fields) -> K
 
 
 def kept_by_attack(limit: Limit, report: AttackReport, where: str = "") -> Kept:
-    """What came of an attack held against its limit; one that could not be tried is unknown, and
+    """What came of an attack compared with its limit; one that could not be tried is unknown, and
     does not keep it.
     """
     bound = float(limit.bound)
@@ -156,7 +156,7 @@ def _measure(name: str, metric: Utility, pair: TablePair | Pair) -> Measure:
 
 
 def check_agreement(agreement: Agreement, pair: TablePair | Pair, *, fixed: bool) -> Kept:
-    """A line of the contract held against the release; where an ε is accounted for, what cannot be
+    """A line of the contract compared with the release; where an ε is accounted for, what cannot be
     measured ends no run.
     """
     try:

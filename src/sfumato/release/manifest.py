@@ -21,7 +21,7 @@ VERSION = 3
 AGGREGATES = "aggregates"
 """What the certificate of a table of results says in place of the shape of records."""
 STUDY = "study"
-"""The same for the result of a study of several parties, which stands alone, without a folder."""
+"""The same for the result of a study of several parties, which is unique, without a folder."""
 
 # One thing a certificate says, and whether it is so.
 
@@ -115,7 +115,7 @@ def folder_claim(certificate: Fields, share: Path) -> Claim:
     """Whether the folder holds the files the certificate lists, as they were, and nothing else."""
     name = "folder"
     listed: Fields = certificate["files"]
-    if share.is_file():  # a document that stands alone
+    if share.is_file():  # a document that is unique
         if listed:
             return Claim(name, "fails", "a document that stands alone lists files")
         return Claim(name, "holds", "the document stands alone")

@@ -316,7 +316,7 @@ def epsilon(certificate: Fields, shared: SharedFolder, original: Original) -> Cl
     else:
         title = "ε"
     try:
-        # judged anew from the recipe, not from what the certificate says of its steps
+        # judged again from the recipe, not from what the certificate says of its steps
         recipe = recipes.any_from_dict(certificate["recipe"])
         privacy = certified(recipe, shared.first.seen, shared.judged.schema)
     except SfumatoError:

@@ -66,8 +66,8 @@ def read_recipe_data(
     ``people`` is a second table, with the people's own columns, else the file that the recipe
     names. Several tables are given by name, as their folder or as a database; None: the files that
     the recipe names. ``intake`` goes before what the recipe says about reading. ``format`` is the
-    one a release will be written in: values that it cannot tell apart are one value from the start.
-    ``engine`` and ``table`` are those of :func:`read_one_table`.
+    one a release will be written in: values that it cannot distinguish are one value from the
+    start. ``engine`` and ``table`` are those of :func:`read_one_table`.
     """
     kind = registry.data_class(recipe.shape)
     kind.require_options({"people": people, "engine": engine, "table": table})
@@ -363,7 +363,7 @@ def _distinct(
     schema: Schema,
     format: str,  # noqa: A002
 ) -> tuple[pl.DataFrame, list[str]]:
-    """The table without direct identifiers, with values that the format tells apart, and what was
+    """The table without direct identifiers, with values that the format distinguishes, and what was
     made one.
     """
     # never written as they are, so they stay what they are

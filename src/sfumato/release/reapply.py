@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def recipe_like(folder: str | Path) -> tuple[Recipe, tuple[str, ...]]:
     """The recipe that does to other rows what the release in a folder did, and what can only decide
-    anew.
+    again.
 
     Levels stay as they were chosen, pseudonyms keep their key, rules their thresholds; a step that
     chose by looking at all rows (clusters, regions, donors) looks at the new ones, and is named, as

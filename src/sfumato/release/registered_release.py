@@ -36,7 +36,7 @@ class Remembering:
 
     @property
     def memory(self) -> Remembered | None:
-        """What a limit on all releases together is held against: ``memory=``
+        """What a limit on all releases together is compared with: ``memory=``
         of :func:`sfumato.run`.
         """
         if self.register is None:

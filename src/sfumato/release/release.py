@@ -103,7 +103,7 @@ class Release(Reportable):
     attacks: AttackReport | None = None
     utility: Evaluation | None = None
     made_for: str = "csv"
-    """The format whose values were told apart from the start."""
+    """The format whose values were distinguished from the start."""
     columns: tuple[ColumnChange, ...] = ()
     """What happened to each column, where the data are one table."""
     decision: Decision | None = None
@@ -485,7 +485,7 @@ class Release(Reportable):
 
         The file is read back before it stands, and refused where a promise does not hold in it.
         ``attack`` are the seconds of computing that the named intruders have before; by default
-        none, but for synthetic rows, of which nothing else tells what they give away
+        none, but for synthetic rows, of which nothing else tells what they reveal
         (``attack=0``: none there, either).
         """
         # None: by default; 0: not at all

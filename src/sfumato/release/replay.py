@@ -268,8 +268,8 @@ def as_released(certificate: Fields, original: Any) -> Any:
 
 
 def _table_as_judged(shared: SharedFolder, original: Any, owner: Path | None) -> Table:
-    """The original with the values that were told apart when the release was made: promises compare
-    with these.
+    """The original with the values that were distinguished when the release was made: promises
+    compare with these.
 
     Of a table in parts the columns that promises look at, counted.
     """

@@ -69,7 +69,7 @@ class UnreadableRecipe(UnreadableInput):
 
 
 class SharedFolder:
-    """What claims are held against: a folder, its certificate, and what lies beside it, read when
+    """What claims are compared with: a folder, its certificate, and what lies beside it, read when
     it is first asked for.
     """
 

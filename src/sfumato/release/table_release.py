@@ -76,7 +76,7 @@ class TableRelease(Release):
     scores: dict[str, float] = dataclasses.field(default_factory=dict)
     population: Table | None = None
     learnt_from: NDArray[np.int64] | None = None
-    """Rows of the original that drawn rows were learnt from; None where no row was drawn anew."""
+    """Rows of the original that drawn rows were learnt from; None where no row is synthetic."""
     held_out: NDArray[np.int64] | None = None
     """Rows of the original that were set aside before, for attacks to compare with; None: none
     were.
@@ -297,7 +297,7 @@ class TableRelease(Release):
 
     @property
     def suppressed(self) -> int:
-        """Number of records that were dropped; none where rows were drawn anew, which stand for
+        """Number of records that were dropped; none where rows are synthetic, which stand for
         nobody.
         """
         # drawn rows replace the table as a whole, so nobody was left out
@@ -330,7 +330,7 @@ class TableRelease(Release):
         """The risks before and after. What only a population tells is measured before, not on the
         file that is certified.
 
-        Rows that were drawn anew put nobody at the risks of their classes: none is told.
+        Synthetic rows put nobody at the risks of their classes: none is told.
         """
         if self.released.drawn:
             return []
@@ -370,7 +370,7 @@ class TableRelease(Release):
 
     @property
     def needs_attack(self) -> bool:
-        """Whether intruders try it by default: rows were drawn anew, nobody has tried them yet, and
+        """Whether intruders try it by default: rows are synthetic, nobody has tried them yet, and
         no step accounts for an ε.
         """
         accounted = accounts(self.recipe.steps, self.recipe.schema)

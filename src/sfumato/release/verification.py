@@ -94,7 +94,7 @@ class Verification(Reportable):
         """False where one claim fails; verified where all hold or a trusted key vouches for them,
         and something is promised.
 
-        Unknown is not a pass: whatever needs the original and was not held against it leaves the
+        Unknown is not a pass: whatever needs the original and was not compared with it leaves the
         whole open.
         """
         statuses = {claim.status for claim in self.claims}

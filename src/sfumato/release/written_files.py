@@ -91,7 +91,7 @@ def read_json(file: Path) -> Document:
 
 
 def replace_file(file: Path, content: bytes) -> None:
-    """Write a file anew: one that another folder shares by a link is left alone."""
+    """Write a file again: one that another folder shares by a link is left alone."""
     # unlink first: writing into a linked file would change the other folder too
     file.unlink(missing_ok=True)
     file.write_bytes(content)

@@ -57,10 +57,10 @@ class KnownItems(Attack):
     .. math:: \frac{|\{q\subseteq t,\ |q|=m,\ T(q)=\{t\}\}|}{\binom{|t|}{m}}
 
     averaged over people; who has fewer than m items is known by all of them. A released group fits
-    every item it stands for; items that were deleted everywhere tell nothing. Up to m = 4 all sets
-    are looked at; beyond, ``draws`` random orders of a person's items whose first 1, 2, … are known
-    (so the curve never falls). Where people must be looked up one by one, at most ``people`` of
-    them are, a random sample with a Wilson interval; fewer if time runs out.
+    every item it stands for; items that were deleted everywhere reveal nothing. Up to m = 4 all
+    sets are looked at; beyond, ``draws`` random orders of a person's items whose first 1, 2, … are
+    known (so the curve never falls). Where people must be looked up one by one, at most ``people``
+    of them are, a random sample with a Wilson interval; fewer if time runs out.
 
     Reference: de Montjoye et al. 2013, doi:10.1038/srep01376, for the measure; Terrovitis et al.
     2008, doi:10.14778/1453856.1453874, for the intruder.

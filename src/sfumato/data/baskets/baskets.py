@@ -219,14 +219,14 @@ class Baskets(PeopleData):
         # Any fixed order of baskets will do here, so the numbers may be compared as words.
         numbers = pl.Series(np.arange(self.sets.size)).cast(pl.String)
         words = from_tables.lists_of(self.sets, numbers).list.join(",").alias(from_tables.WHAT)
-        # Ties get ranks in any order; that tells nothing, as they are alike in all that is known.
+        # Ties get ranks in any order; that reveals nothing, as they are alike in all that is known.
         ranks = pl.DataFrame([words, *self.own.get_columns()]).select(
             pl.struct(pl.all()).rank("ordinal")
         )
         return np.argsort(ranks.to_series().to_numpy(), kind="stable").astype(np.int64)
 
     def to_tables(self) -> dict[str, pl.DataFrame]:
-        """The tables to write, in the form that was read; persons are numbered anew, their items
+        """The tables to write, in the form that was read; persons are renumbered, their items
         are in the order of the labels.
         """
         return from_tables.tables(self)

@@ -115,7 +115,7 @@ class Disassociated(PeopleData):
             cluster = dataclasses.replace(self.clusters[number], chunks=tuple(chunks))
             shuffled_clusters.append(cluster)
         clusters = tuple(shuffled_clusters)
-        # Only who is in the release is kept of the origins, so their order must tell nothing
+        # Only who is in the release is kept of the origins, so their order must reveal nothing
         # either.
         if self.origin is None:
             origin = None

@@ -125,7 +125,7 @@ class Disassociation(Step):
             elif parts:
                 parts[0] = np.concatenate([rows, parts[0]])
             elif clusters_made:
-                # The last one has no next. It goes back to the cluster before, which is made anew.
+                # The last one has no next. It goes back to the cluster before, which is remade.
                 parts = [np.concatenate([clusters_made.pop()[0], rows])]
             else:
                 raise Unsatisfiable(
@@ -216,8 +216,8 @@ def vertical(people: Baskets, rows: NDArray[np.int64], rule: DisassociatedKm) ->
 
 
 def _projected(baskets: list[frozenset[str]], items: frozenset[str]) -> tuple[frozenset[str], ...]:
-    """What everybody has of some items, in an order that tells nothing of people; who has none has
-    no part.
+    """What everybody has of some items, in an order that reveals nothing of people; who has none
+    has no part.
     """
     return tuple(sorted((part for basket in baskets if (part := basket & items)), key=sorted))
 

@@ -662,7 +662,7 @@ class KKmAnonymity(BasketModel):
 
 
 def within(sets: ItemSets, classes: Any) -> ItemSets:
-    """The same sets with the items of every class told apart: a set of items of one class is
+    """The same sets with the items of every class distinguished: a set of items of one class is
     carried within it alone.
     """
     # Item 3 of class 0 and item 3 of class 1 become two items, so a carrier of another class is

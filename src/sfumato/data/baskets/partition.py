@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sfumato.data.baskets.taxonomy import Taxonomy
 
 WORD = 62
-"""Children of a node that one number tells apart, one bit each."""
+"""Children of a node that one number distinguishes, one bit each."""
 
 
 @parameters
@@ -102,7 +102,7 @@ class LikePeople:
         part.
         """
         is_kept = people[self.owners]
-        # People are numbered anew within the part: marks 1,0,1 → numbers 0,·,1.
+        # People are renumbered within the part: marks 1,0,1 → numbers 0,·,1.
         numbers = np.cumsum(people) - 1
         return LikePeople(
             self.people[people], self.places[is_kept], numbers[self.owners[is_kept]], nodes[is_kept]

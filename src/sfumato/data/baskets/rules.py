@@ -301,7 +301,7 @@ class ItemRuleSideEffects(Utility):
             max(1, math.ceil(self.support * original.people)), self.confidence
         )
         hidden_rules = all_parsed(self.hidden or (), values=False)
-        # By names, since a release numbers its items anew.
+        # By names, since a release numbers its items again.
         old, new = (
             self._find_rules(baskets, thresholds)
             - _name_rules(numbered(hidden_rules, baskets.labels), baskets)

@@ -47,7 +47,7 @@ class SuppressItems(BasketStep):
         deleted: list[int] = []
         remaining = people
         while deletable := _next_to_go(models, remaining):
-            # The items left are numbered anew each time; their labels lead back to the first
+            # The items left are renumbered each time; their labels lead back to the first
             # numbers.
             deleted += people.codes_of(tuple(remaining.labels[item] for item in deletable)).tolist()
             # Always from the original, so that the numbers of what is deleted keep their meaning.

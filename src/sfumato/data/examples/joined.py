@@ -60,7 +60,7 @@ def clinic_tables(
     """The three tables of :func:`clinic` as their files would hold them, with names and keys."""
     count = at_least("people", people, 1)
     stream = np.random.Generator(np.random.Philox(key=seed))
-    # Without order and with gaps, so that keys tell nothing of who came when.
+    # Without order and with gaps, so that keys reveal nothing of who came when.
     numbers = 100_000 + stream.permutation(9 * count)[:count]
     keys = pl.Series(np.char.add("P", numbers.astype(str)).tolist(), dtype=pl.String)
     names = [f"{first} {last}" for first, last in itertools.product(FIRST, LAST)]

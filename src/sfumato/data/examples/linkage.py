@@ -100,7 +100,7 @@ def linkage_scene(
     observed = {
         name: column + noise * _normal(draws, len(column)) for name, column in people.items()
     }
-    # In random order, so that the place in the file tells nothing.
+    # In random order, so that the place in the file reveals nothing.
     order = draws.order(overlap + extra)
     # The first people of the table are in both; strangers have the numbers from n on.
     rows = np.r_[:overlap, n : n + extra][order]

@@ -93,7 +93,7 @@ def _directed(data: pl.DataFrame, source: Source) -> bool | None:
     """What the column ``directed`` says of all ties; None: there is none."""
     if DIRECTED not in data.columns:
         return None
-    # Some with and some without a direction cannot be told apart by one flag.
+    # Some with and some without a direction cannot be distinguished by one flag.
     words = set(data[DIRECTED].cast(pl.String).str.to_lowercase().to_list())
     if words not in ({"true"}, {"false"}):
         raise UnreadableInput(

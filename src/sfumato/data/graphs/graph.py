@@ -175,7 +175,7 @@ class PeopleGraph(PeopleData):
 
     def to_tables(self) -> Mapping[str, pl.DataFrame]:
         """Ties, and the people's own columns under their numbers; who has no tie and no such row
-        stands alone in a row of ``data``.
+        is unique in a row of ``data``.
         """
         tail = self.schema.columns(Role.FROM)[0]
         head = self.schema.columns(Role.TO)[0]

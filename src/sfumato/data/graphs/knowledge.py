@@ -101,7 +101,7 @@ def exact_classes(
     graph: PeopleGraph, rounds: int, directed: bool = False
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The classes of H with so many rounds, proved: neighbours of all members are compared, and
-    words drawn anew should they collide.
+    words redrawn should they collide.
     """
     # Numbers of classes instead of words: small, and exact for the next round.
     classes, sizes = classes_of(degree_words(graph, directed))

@@ -34,7 +34,7 @@ REHEARSAL = "rehearsal: the seed can be guessed, so no ε is certified"
 
 @parameters
 class PrivateDegrees(Step):
-    r"""Draw a graph anew from the sorted degrees with noise: ε-differential privacy for one tie.
+    r"""Draw a graph again from the sorted degrees with noise: ε-differential privacy for one tie.
 
     Every sorted degree gets noise :math:`P(x) \propto e^{-\varepsilon |x|/2}` from the system's
     randomness (one tie more or less changes the sorted degrees by 2 in sum). What follows looks at

@@ -201,7 +201,7 @@ def require_nested(widths: Sequence[str]) -> None:
     for width in widths:
         if width != ALL:
             minutes_of(width)
-    # buckets of part of a day must begin anew with the day, so that they nest in days and weeks
+    # buckets of part of a day must begin again with the day, so that they nest in days and weeks
     for width in widths:
         minutes = 0 if width == ALL else minutes_of(width)
         # 5h would cut days at ever other hours: neither day nor week would be a union of such

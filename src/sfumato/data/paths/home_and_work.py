@@ -206,7 +206,7 @@ class PathLinkage(Attack):
             attempts, present = attempts + 1, present + int(truth[person] >= 0)
             right += int(claimed >= 0 and claimed == truth[person])
             wrong += int(claimed >= 0 and claimed != truth[person])
-            # Claims about people who are not in the release are wrong by themselves; told apart
+            # Claims about people who are not in the release are wrong by themselves; distinguished
             # because they show how far the intruder can trust a claim.
             stranger += int(claimed >= 0 and truth[person] < 0)
         value = right / present if present else 0.0

@@ -288,7 +288,7 @@ def _globally(
 
 
 def _greedy(violating: Sequence[Items], keep: Sequence[Items]) -> list[int]:
-    """The points to delete, in order. Scores that changed are entered anew, and old entries are
+    """The points to delete, in order. Scores that changed are entered again, and old entries are
     passed over.
     """
     # Per point the numbers of the sets that hold it: sets (0,2),(2,) → 0: [0], 2: [0, 1].
@@ -417,7 +417,7 @@ def _locally(
     nothing else.
     """
     state = _Local(point_sets(people), demands)
-    # Minimal sets are listed anew each time: with fewer carriers others may have become minimal.
+    # Minimal sets are listed again each time: with fewer carriers others may have become minimal.
     while violating := minimal_sets(state.sets(), demands):
         if len(violating) > MOST_WEIGHED:
             raise ParameterError(

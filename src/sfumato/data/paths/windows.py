@@ -43,7 +43,7 @@ class KWindows(PathModel):
     Windows without points are not tested; without times all points lie in one window. This is the
     part of k^{τ,ε}-anonymity that is about windows; what may be learnt beyond the window is not
     bounded. Kept by coarser places, and by coarser times as long as τ and the starts are multiples
-    of the buckets. Sets are told apart by sums of 64-bit hashes: of *n* different ones two are
+    of the buckets. Sets are distinguished by sums of 64-bit hashes: of *n* different ones two are
     taken for one with a chance of about n²/2⁶⁵.
 
     Reference: Gramaglia, Fiore, Tarable & Banchs 2017, doi:10.1109/INFOCOM.2017.8056979.

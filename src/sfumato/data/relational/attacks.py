@@ -67,7 +67,7 @@ def victims_of(scene: Scene, hit: NDArray[np.bool_]) -> NDArray[np.int64] | None
     """The persons of the original who were hit; None where tables do not join, so that the persons
     of each are counted for themselves.
     """
-    # After a split each branch counts its persons anew, so the numbers fit no original person.
+    # After a split each branch counts its persons again, so the numbers fit no original person.
     if len(hit) != len(scene.pair.truth):
         return None
     original_persons = scene.pair.truth[hit]
@@ -91,7 +91,7 @@ class JoinUniqueness(Attack):
 
     The curve goes from no row (the own columns alone) to m. The intruder knows the rows that tell
     most, not any: this is the worst case, and no less than what random rows do. A row is known as
-    it was released; one that was left out tells nothing. Beyond ``effort`` the share lies between
+    it was released; one that was left out reveals nothing. Beyond ``effort`` the share lies between
     that for fewer rows and that for somebody who knows them all, which the interval says.
 
     Reference: de Montjoye et al. 2013, doi:10.1038/srep01376, for the curve.
@@ -124,7 +124,7 @@ class JoinUniqueness(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Count the crowds for no row, one row, and so on."""
         view: Shown = scene.pair.released.shown()
-        # From no row at all: what the own columns alone give away is the start of the curve.
+        # From no row at all: what the own columns alone reveal is the start of the curve.
         alone_by_size = [alone(self._crowds(view, size)) for size in range(self.m + 1)]
         shares = [[float(flags.mean()) for flags in pair] for pair in alone_by_size]
         surely, maybe = alone_by_size[-1]
@@ -198,7 +198,7 @@ class RowCounts(Attack):
             self.name,
             float(hit.mean()),
             f"{share_of(int(hit.sum()), view.persons)} are unique by the numbers of their rows",
-            # What the own columns give away without any number of rows; only the rest is the rows'
+            # What the own columns reveal without any number of rows; only the rest is the rows'
             # doing.
             baseline=float(_alone_in(people.classes).mean()),
             victims=victims_of(scene, hit),

@@ -68,7 +68,7 @@ def together(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     [0, 0, 1]
     """
     joint, _ = numbered(columns[0])
-    # Numbered anew after each column: products of many sizes would not fit a number.
+    # Numbered again after each column: products of many sizes would not fit a number.
     for column in columns[1:]:
         codes, kinds = numbered(column)
         joint, _ = numbered(joint * max(kinds, 1) + codes)
@@ -205,7 +205,7 @@ class Persons:
 
     def alike(self, knows: Knows) -> NDArray[np.int64]:
         """Per person the number of the group of those whom somebody who ``knows`` so much cannot
-        tell apart; ``any``: by own columns.
+        distinguish; ``any``: by own columns.
         """
         if knows == "counts":
             return groups_of(self.shown, knows, classes=self.classes)
@@ -225,7 +225,7 @@ class Persons:
 
     def facts(self, m: int) -> FactRows:
         """The rows as sets of at most ``m`` of them are counted: within classes, by rising support,
-        copies told apart.
+        copies distinguished.
         """
         used = self.copies < m  # whoever knows m facts knows at most m copies of one
         owners, copies = self.owners[used], self.copies[used]
@@ -322,7 +322,7 @@ class LowHigh:
 
 
 class Disclosure(IntEnum):
-    """How what a crowd gives away about its members is measured; as the loops number it."""
+    """How what a crowd reveals about its members is measured; as the loops number it."""
 
     DISTINCT = 0
     FREQUENCY = 1
@@ -552,12 +552,12 @@ class Acquaintance:
         ceiling: float = 1.0,
         layout: ValueLayout | None = None,
     ) -> LowHigh:
-        """Per person the most that a crowd the intruder can find gives away about a sensitive
+        """Per person the most that a crowd the intruder can find reveals about a sensitive
         column, whatever is known.
 
         ``any``: of all crowds of those who share at most so many rows, none at all included: more
-        knowledge may give away less, so all sizes are looked at. ``layout`` says where values lie.
-        Beyond the effort: a crowd is made of groups that are alike in everything, and gives away no
+        knowledge may reveal less, so all sizes are looked at. ``layout`` says where values lie.
+        Beyond the effort: a crowd is made of groups that are alike in everything, and reveals no
         more than the worst of these does. Values at or above ``ceiling`` need not be exact: they
         may be larger still.
         """
@@ -590,7 +590,7 @@ class Acquaintance:
 def of_groups(
     secrets: object, measure: Disclosure, groups: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Per person what the group of the person gives away."""
+    """Per person what the group of the person reveals."""
     # Persons by group; where each group begins.
     order = np.argsort(groups, kind="stable").astype(np.int64)
     starts = np.searchsorted(groups[order], np.arange(int(groups.max(initial=-1)) + 2)).astype(

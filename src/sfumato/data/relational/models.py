@@ -216,7 +216,7 @@ def not_known(crowds: LowHigh, set_size: int, surely: int, maybe: int, persons: 
 
 @parameters
 class PersonsKAnonymity(PersonsModel):
-    r"""An attacker who knows attributes of a person in several tables finds at least ``k`` matching
+    r"""An intruder who knows attributes of a person in several tables finds at least ``k`` matching
     people.
 
     .. math:: \min_i\ \min_{Q} \bigl|\{j : \text{what is known, } Q, \text{ is true of } j\}\bigr|
@@ -332,15 +332,15 @@ class AboutSecrets(PersonsModel):
 
     @property
     def limit(self) -> float:
-        """The most that a crowd may give away."""
+        """The most that a crowd may reveal."""
         raise InternalError(f"{self.name} has no limit")
 
     def measure(self, view: Shown) -> Disclosure:
-        """How it is measured what a crowd gives away."""
+        """How it is measured what a crowd reveals."""
         raise InternalError(f"{self.name} measures nothing")
 
     def found(self, view: Shown, *, roughly: bool = False) -> LowHigh:
-        """Per person the most that a crowd gives away."""
+        """Per person the most that a crowd reveals."""
         if self.sensitive not in view.sensitive:
             raise SchemaError(
                 f"{self.name}: sensitive column {self.sensitive!r} does not exist; write "
@@ -361,7 +361,7 @@ class AboutSecrets(PersonsModel):
         return None
 
     def short(self, values: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Persons of whom a crowd gives away too much."""
+        """Persons of whom a crowd reveals too much."""
         return values.low > self.limit + TOLERANCE, values.high > self.limit + TOLERANCE
 
     def several(self, view: Shown) -> bool:
@@ -395,7 +395,7 @@ class PersonsLDiversity(AboutSecrets):
     A missing value is a value of its own. Who has no row at all has no value: that counts once
     among distinct values and as one in the entropy, never as something that was given away, and a
     crowd of which nobody has a value gives nothing away. ``knows``, ``facts``, ``own`` and
-    ``effort`` are those of persons_k_anonymity; more knowledge may give away less, so for ``any``
+    ``effort`` are those of persons_k_anonymity; more knowledge may reveal less, so for ``any``
     all sets of up to so many rows are looked at.
 
     Reference: Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam 2007,

@@ -6,7 +6,7 @@ form gets the values that were written.
 
 The types: ``text``, ``integer`` (64 bits), ``decimal`` (double), ``boolean``, ``date``, ``time``,
 ``datetime[ms]``, ``datetime[us]`` and ``datetime[ns]`` (without zone), and ``list`` of whatever
-JSON tells apart. Times with a zone, and numbers that neither a 64-bit integer nor a double holds,
+JSON distinguishes. Times with a zone, and numbers that neither a 64-bit integer nor a double holds,
 are text wherever the format does not know them itself.
 """
 

@@ -1,6 +1,6 @@
-"""Values that a format cannot tell apart are one value, before anything is counted.
+"""Values that a format cannot distinguish are one value, before anything is counted.
 
-What a format cannot tell apart, and what is made of it:
+What a format cannot distinguish, and what is made of it:
 
 - any format: NaN is missing, and ``-0.0`` is ``0.0``;
 - CSV, Excel, SPSS, Stata, SAS: an empty text is missing;
@@ -12,11 +12,11 @@ What a format cannot tell apart, and what is made of it:
 - SPSS, SAS: blanks at the end of a text are lost;
 - Excel: decimals have 16 digits; Excel, SPSS, Stata, SAS: times are whole milliseconds.
 
-Everything else is told apart by every format, and stays different: composed and combining accents,
-upper and lower case, blanks at the beginning of a text (and at the end, but for SPSS and SAS), a
-byte-order mark inside of a text. NUL in a text, and names of columns that are blank, begin or end
-with a blank or hold NUL or a byte-order mark, are refused where the format does not keep them; so
-are texts of more than 32,767 signs in Excel, which leaves their cells empty.
+Everything else is distinguished by every format, and stays different: composed and combining
+accents, upper and lower case, blanks at the beginning of a text (and at the end, but for SPSS and
+SAS), a byte-order mark inside of a text. NUL in a text, and names of columns that are blank, begin
+or end with a blank or hold NUL or a byte-order mark, are refused where the format does not keep
+them; so are texts of more than 32,767 signs in Excel, which leaves their cells empty.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def made_one(
     *,
     spellings: bool = True,
 ) -> tuple[Table, list[str]]:
-    """A table whose values a format tells apart, and sentences about what was made one; direct
+    """A table whose values a format distinguishes, and sentences about what was made one; direct
     identifiers are left out.
 
     ``spellings=False`` leaves the spellings of numbers: what steps wrote is theirs.
@@ -137,7 +137,9 @@ def _merge_values(
     *,
     spellings: bool,
 ) -> tuple[pl.Series, str] | None:
-    """A column of values that are told apart and what was made one, or None where nothing was."""
+    """A column of values that are distinguished and what was made one, or None where nothing
+    was.
+    """
     if column.dtype.is_float():
         return _numbers(column, format)
     if column.dtype in (pl.String, pl.Categorical, pl.Enum):

@@ -79,7 +79,7 @@ def prepare_table(dataset: Table, recipe: Recipe, context: Context) -> Table:
     original = dataset.checked()
     if context.refuse:
         refuse_unwritable(original, form.format, header=form.header)
-    # Values that the format does not tell apart become one; the commitment stays that of the table
+    # Values that the format does not distinguish become one; the commitment stays that of the table
     # as it was given.
     merged, notes = made_one(original, form.format)
     if merged is not original:

@@ -158,7 +158,7 @@ def valid_share(valid: Callable[[str], bool], texts: Sequence[str]) -> float:
 
 
 def _share_by_chance(valid: Callable[[str], bool], texts: Sequence[str]) -> float:
-    """Share of values that stay valid when every digit is drawn anew (fixed seed: the answer must
+    """Share of values that stay valid when every digit is redrawn (fixed seed: the answer must
     not vary).
     """
     draw = random.Random(20070101)

@@ -45,7 +45,7 @@ class Card:
 
     ``distinct`` counts different values, missing not among them; ``uniqueness`` is the share of
     records that are alone with their value, ``separation`` the share of pairs of records the column
-    tells apart (formulas in
+    distinguishes (formulas in
     :mod:`sfumato.guidance.profiling.quasi`; missing equals missing). All are exact.
     """
 

@@ -122,7 +122,7 @@ _YEARS = range(1850, 2101)
 @dataclasses.dataclass(frozen=True)
 class DateForm:
     """``format`` in the language of strptime, None for ISO 8601; ``swappable``: day and month
-    cannot be told apart.
+    cannot be distinguished.
     """
 
     format: str | None

@@ -1,4 +1,6 @@
-"""``sfumato policy``: privacy policies read, checked, compiled, run, and held against a release."""
+"""``sfumato policy``: privacy policies read, checked, compiled, run, and compared with a
+release.
+"""
 
 from __future__ import annotations
 
@@ -305,7 +307,7 @@ def _run_all(policies: Policies, dataset: Table, files: PolicyRunFiles, options:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class UseOptions:
-    """The policies, and the use that is held against them."""
+    """The policies, and the use that is compared with them."""
 
     policy: PolicyFiles
     purpose: Annotated[str, CommandOption("what the data are used for")]

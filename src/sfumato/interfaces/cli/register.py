@@ -118,7 +118,7 @@ def check(
         release, _, candidate = _read_candidate(opened, folder, files, reading.intake)
         # A release is known by its certificate, wherever its folder lies.
         digest = release.certificate["digest"]
-        # A release that is registered already must not be held against itself.
+        # A release that is registered already must not be compared with itself.
         own = [entry.number for entry in opened.standing if entry.certificate == digest]
         disclosure = candidate.together(besides=own)
     _show(disclosure, json=files.json)

@@ -1,4 +1,4 @@
-"""The crowd a person stands in: the released records an intruder cannot tell apart, and the
+"""The crowd a person stands in: the released records an intruder cannot distinguish, and the
 sensitive values they have.
 """
 

@@ -497,7 +497,7 @@ def _list_allowed(
 
 
 def _atoms(parts: Sequence[Flags], masks: Sequence[Flags]) -> list[tuple[int, int]]:
-    """Values that no mask and no part tells apart, once each: the part and one of the values."""
+    """Values that no mask and no part distinguishes, once each: the part and one of the values."""
     atoms_by_key: dict[tuple[int, ...], tuple[int, int]] = {}
     for i, part in enumerate(parts):
         for value in np.flatnonzero(part).tolist():
@@ -579,8 +579,8 @@ class Downcoding(Attack):
     below none. The attack succeeds on a column of a class where :math:`(n_1 \ldots n_b)` is the
     only
     solution: then all *m* cells are known one step finer, up to the order of the records of the
-    class, which nobody but its members can tell apart. Six records under a node with three children
-    and k = 3 lie two and two and two.
+    class, which nobody but its members can distinguish. Six records under a node with three
+    children and k = 3 lie two and two and two.
 
     ``assume`` says what the intruder takes for granted: ``release`` all of the above (no record
     could have been released finer; Cohen's minimality), ``class`` the bounds for single classes,

@@ -67,7 +67,7 @@ class SinglingOut(Attack):
     the intruder knows, all where there are fewer): *age within 30–39 and zip below 478*. It singles
     out when exactly one original record satisfies it. The control asks whether it would do so had
     the record's own person not been there; the naive rate is that of cells put together at random.
-    Rows that were drawn anew are nobody's
+    Synthetic rows are nobody's
     own: there it is asked how often a predicate fits exactly one of the people they were learnt
     from, and as the control exactly one of as many who were set aside.
     Reference: Cohen & Nissim 2020, doi:10.1073/pnas.1914598117; Giomi et al. 2023,
@@ -400,7 +400,7 @@ class Linkability(Attack):
     *linked* when some released record is nearest to both. The control repeats this with the
     person's own record taken out of the release;
     :math:`R = (r_a - r_c)/(1 - r_c)` is the risk, with the error of both rates (95 %). Where rows
-    were drawn anew the control are people who were set aside.
+    were redrawn the control are people who were set aside.
     Reference: Giomi et al. 2023, doi:10.56553/popets-2023-0055 (control group there: people who did
     not take part).
     """
@@ -472,7 +472,7 @@ class Inference(Attack):
     column's range. The control guesses with the person's own record taken
     out: what can be said about everyone is no breach of anyone. :math:`R = (r_a-r_c)/(1-r_c)`. The
     worst column counts; where none is certainly beyond its control, one counts first of which
-    nothing is known, as its control succeeds for nearly everyone. Where rows were drawn anew the
+    nothing is known, as its control succeeds for nearly everyone. Where rows are synthetic the
     control are people who were set aside.
     Reference: Giomi et al. 2023, doi:10.56553/popets-2023-0055.
     """
@@ -724,7 +724,7 @@ class Membership(Attack):
 
     The score of a person is the distance to the nearest released record. Members have their own
     record in the release; the control is the same people with it taken out; where rows were drawn
-    anew, people who were set aside before. At a share ``false_alarms`` of false alarms,
+    again, people who were set aside before. At a share ``false_alarms`` of false alarms,
 
     .. math:: \text{advantage} = \text{TPR} - \text{FPR}
 

@@ -76,7 +76,7 @@ class Homogeneity(Attack):
             f"in {classes:,} of {len(crowd.sizes):,} classes {how} the same {crowd.column}:"
             f" {int(hit.sum()):,} records"
         )
-        # The share of records whose value the table as one class gives away
+        # The share of records whose value the table as one class reveals
         near_certain = crowd.totals >= self.confidence * crowd.totals.sum() - 1e-9
         guess = scene.pair.mean_of_people((crowd.truth >= 0) & near_certain[crowd.truth])
         details = {"classes": classes}

@@ -52,7 +52,7 @@ class Surroundings:
     released.
 
     ``own`` is the released row of each target; ``names`` are the columns in the order of the costs.
-    Of rows that were drawn anew none is anybody's own: then the first ``members`` targets are
+    Of synthetic rows none is anybody's own: then the first ``members`` targets are
     people that the rows were learnt from, and the others, their control, such as were set aside.
     """
 
@@ -186,7 +186,7 @@ def slices_of(values: Ints, begins: Ints, ends: Ints) -> Ints:
 
 
 def surroundings(scene: Scene, purpose: str, limit: int | None = None) -> Surroundings:
-    """Read both files and draw the targets; where rows were drawn anew, as many of the control
+    """Read both files and draw the targets; where rows are synthetic, as many of the control
     besides.
     """
     files = files_of(scene)
@@ -245,7 +245,7 @@ def beside_held_out(scene: Scene) -> tuple[Ints, Ints]:
 
 
 def no_control(scene: Scene) -> str | None:
-    """Why nothing is known of an attack on rows that were drawn anew: nobody was set aside; None:
+    """Why nothing is known of an attack on synthetic rows: nobody was set aside; None:
     somebody was.
     """
     if scene.held_out is None or scene.pair.learnt_from is None:

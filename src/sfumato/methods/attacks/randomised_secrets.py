@@ -102,7 +102,7 @@ def likeliest(counts: Floats, chances: Floats, prior: Floats, *, weight: float) 
     total = counts.sum(axis=1, keepdims=True) + weight
     for _ in range(ROUNDS):
         expected = estimates @ chances
-        # A label that no value can be released as tells nothing.
+        # A label that no value can be released as reveals nothing.
         ratio = np.divide(counts, expected, out=np.zeros_like(counts), where=expected > 0)
         updated = estimates * (ratio @ chances.T)
         estimates = (updated + weight * prior) / np.maximum(total, 1e-300)

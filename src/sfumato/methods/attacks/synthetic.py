@@ -1,4 +1,4 @@
-"""Attacks on rows that were drawn anew: are they copies of the people they were learnt from, or all
+"""Attacks on synthetic rows: are they copies of the people they were learnt from, or all
 but copies?
 
 All compare with people who were set aside before anything was learnt: what happens to these as well
@@ -154,7 +154,7 @@ class CopiedRecords(Attack):
     turn: ClassVar[int] = 0
 
     def applies(self, scene: Scene) -> str | None:
-        """None where rows were drawn anew and people set aside."""
+        """None where rows are synthetic and people set aside."""
         return out_of_reach(scene)
 
     def attack(self, scene: Scene) -> Finding:
@@ -406,7 +406,7 @@ class NearCopies(Attack):
     turn: ClassVar[int] = 0
 
     def applies(self, scene: Scene) -> str | None:
-        """None where rows were drawn anew and people set aside."""
+        """None where rows are synthetic and people set aside."""
         return out_of_reach(scene)
 
     def attack(self, scene: Scene) -> Finding:
@@ -536,7 +536,7 @@ def chance_of(people: DrawnEvidence, draws: np.random.Generator) -> dict[str, fl
 
 @parameters
 class RecognisedMembers(Attack):
-    r"""How many more people the drawn rows give away than chance does, at least: by copies, near
+    r"""How many more people the drawn rows reveal than chance does, at least: by copies, near
     copies, or by being near.
 
     Three excesses of people learnt from over people set aside are measured on up to 500 of either
@@ -544,7 +544,7 @@ class RecognisedMembers(Attack):
     :class:`CopiedRecords`, :class:`NearCopies`, and the advantage
     of :class:`~sfumato.methods.attacks.gdpr.Membership` at 1 % false alarms. What each becomes by
     chance is found by exchanging members and people set aside at random, all three together, so
-    that with a chance of 95 % none of the three is above it where rows tell nothing. The value is
+    that with a chance of 95 % none of the three is above it where rows reveal nothing. The value is
     the largest excess less what chance makes of it, at least 0:
 
     .. math:: \max_i\,(R_i - \mu_i - c\,\sigma_i)
@@ -566,7 +566,7 @@ class RecognisedMembers(Attack):
     turn: ClassVar[int] = 0
 
     def applies(self, scene: Scene) -> str | None:
-        """None where rows were drawn anew and people set aside."""
+        """None where rows are synthetic and people set aside."""
         return out_of_reach(scene)
 
     def attack(self, scene: Scene) -> Finding:
@@ -660,7 +660,7 @@ class ClosestRecord(Attack):
     turn: ClassVar[int] = 0
 
     def applies(self, scene: Scene) -> str | None:
-        """None where rows were drawn anew and people set aside."""
+        """None where rows are synthetic and people set aside."""
         return out_of_reach(scene)
 
     def attack(self, scene: Scene) -> Finding:

@@ -584,7 +584,7 @@ def _without_unused(
     )
     after = counts[:bins] + counts[bins:] @ labels.wide
     used = np.flatnonzero((before > 0) | (after > 1e-12))
-    # Used bins numbered anew without gaps.
+    # Used bins renumbered without gaps.
     fresh = np.zeros(bins, dtype=np.min_scalar_type(bins))
     fresh[used] = np.arange(len(used))
     spread = np.concatenate([np.eye(len(used)), labels.wide[:, used]])
@@ -667,7 +667,7 @@ def _combinations(codes: Sequence[NDArray[Any]], sizes: Sequence[int]) -> tuple[
     """A row of every combination of codes, and how many rows have it."""
     ids = np.zeros(len(codes[0]), dtype=np.int64)
     first = np.zeros(min(1, len(codes[0])), dtype=np.int64)
-    # numbered anew after each: the product of all may not fit a word
+    # renumbered after each: the product of all may not fit a word
     for code, size in zip(codes, sizes, strict=True):
         keys = ids.astype(np.uint64) * np.uint64(size) + code.astype(np.uint64)
         ids, first = kernels.keys.group(keys.reshape(-1, 1))

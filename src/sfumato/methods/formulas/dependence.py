@@ -110,7 +110,7 @@ class Figures:
                 return DependenceKind.SOME
             if max(gain, bits, line_gain) >= WEAK:
                 return DependenceKind.NARROWS
-        # Values that hardly repeat tell nothing by counts, and there was no line to judge by.
+        # Values that hardly repeat reveal nothing by counts, and there was no line to judge by.
         if self.records and self.repeats < FEWEST_REPEATS and self.line is None:
             return DependenceKind.UNKNOWN
         return DependenceKind.SILENT
@@ -187,8 +187,8 @@ def frequent_codes(codes: Codes, max_codes: int = MOST_RELEASED) -> Codes:
 
 
 def within_labels(values: Numbers, label: Codes, max_codes: int = MOST_QUASI) -> Codes:
-    """Codes of numbers that are told apart inside their label: bins by rank among the records with
-    the same label.
+    """Codes of numbers that are distinguished inside their label: bins by rank among the records
+    with the same label.
     """
     if len(np.unique(values)) <= max_codes:
         return number_codes(values, max_codes)

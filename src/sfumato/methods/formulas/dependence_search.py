@@ -244,7 +244,7 @@ class _Search:
             if identifier is None:
                 continue
             compared += len(self.columns)
-            # Fewer open records tell nothing, whatever the columns hold: no figures would be
+            # Fewer open records reveal nothing, whatever the columns hold: no figures would be
             # flagged.
             if identifier.hidden < FEWEST_OPEN:
                 unknown += [(column, name) for column in self.columns]
@@ -386,7 +386,7 @@ class _Search:
         return codes
 
     def coded(self, column: str, selection: Any, view: str | int) -> Codes:
-        """Codes made anew."""
+        """Codes remade."""
         released = self.pair.released
         rows = self.rows[selection]
         if view == THERE:
@@ -451,7 +451,7 @@ class _Search:
         class from the others.
 
         So do a column that follows a quasi-identifier, and a group of ages beside the label of the
-        age. Where most records stand alone that says nothing.
+        age. Where most records are unique that says nothing.
         """
 
         def same() -> bool:

@@ -191,7 +191,7 @@ def _seeded_below(generator: np.random.Generator) -> Below:
         while True:
             random_bytes = generator.bytes(-(-bits // 8))
             value = int.from_bytes(random_bytes, "big") >> (-bits % 8)
-            # Numbers at or above the limit are drawn anew: a remainder would favour small ones.
+            # Numbers at or above the limit are redrawn: a remainder would favour small ones.
             if value < limit:
                 return value
 

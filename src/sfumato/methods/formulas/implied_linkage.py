@@ -198,8 +198,8 @@ def implied_linkage(
 
 
 def classes_of_codes(columns: Sequence[NDArray[np.generic]], rows: int) -> Codes:
-    """The class of every record: records with the same codes in all columns, told apart by sums of
-    64 random bits a code.
+    """The class of every record: records with the same codes in all columns, distinguished by sums
+    of 64 random bits a code.
     """
     keys = np.zeros(rows, dtype=np.uint64)
     rng = np.random.default_rng(rows)

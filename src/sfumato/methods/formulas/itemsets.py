@@ -340,7 +340,7 @@ def supports_of(sets: ItemSets, queries: Sequence[Sequence[int]]) -> Ints:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class KnownSets:
-    """What knowing ``m`` items gives away, per person: ``alone`` is the share of the sets of m own
+    """What knowing ``m`` items reveals, per person: ``alone`` is the share of the sets of m own
     items that nobody else has.
 
     ``chance`` is the mean of 1/support over them, ``rarest`` the smallest support; who has nothing
@@ -354,7 +354,7 @@ class KnownSets:
 
 
 def known_sets(sets: ItemSets, m: int) -> KnownSets:
-    """What everybody's sets of ``m`` own items give away, exactly.
+    """What everybody's sets of ``m`` own items reveal, exactly.
 
     >>> known_sets(ItemSets.of([[0, 1], [0, 1], [0, 2]]), 1).alone.tolist()
     [0.0, 0.0, 0.5]
@@ -473,7 +473,7 @@ def whole_classes(sets: ItemSets) -> tuple[Ints, Ints]:
     >>> whole_classes(ItemSets.of([[0], [0, 1], [0]]))[1].tolist()
     [2, 1]
     """
-    # Equal sets are equal stretches of bytes, which a dict tells apart at once.
+    # Equal sets are equal stretches of bytes, which a dict distinguishes at once.
     raw = sets.items.tobytes()
     width = sets.items.itemsize
     class_numbers: dict[bytes, int] = {}

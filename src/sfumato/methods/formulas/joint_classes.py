@@ -95,7 +95,7 @@ def _compatible(kinds: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[n
 def count_followed(
     classes_shown: NDArray[np.int64], joint: JointClasses, *, among: NDArray[np.bool_] | None = None
 ) -> int:
-    """How many persons (``among`` some of them) stand alone in all releases together although none
+    """How many persons (``among`` some of them) are unique in all releases together although none
     of these shows them alone.
 
     >>> import numpy as np

@@ -559,7 +559,7 @@ class _Program:
         self.sizes = np.array([len(members) for members in patterns.members], dtype=np.float64)
 
     def cost(self, amounts: Ints, weight: int) -> float:
-        """What a solution costs, counted anew."""
+        """What a solution costs, counted again."""
         supports = {itemset: round(float(holds @ amounts)) for itemset, holds in self.held.items()}
         still_found = []
         for rule in self.rules.keep:
@@ -626,7 +626,7 @@ class _Program:
         # Solved in floating point: rounded, and checked below in whole numbers.
         amounts = np.rint(solution.x[:width]).astype(np.int64)
         sums = np.bincount(self.patterns.types, weights=amounts, minlength=len(self.sizes))
-        # beyond what floating point tells apart
+        # beyond what floating point distinguishes
         if not (sums == self.sizes).all() or not self.hides(amounts):
             return None, bound
         return amounts, bound

@@ -36,7 +36,7 @@ MOST_BINS = 254
 """Bins of values; 0 is kept for missing ones, 255 for what did not occur when a tree was grown."""
 UNSEEN = 255
 MOST_CLASSES = 64
-"""Classes that a tree tells apart; the rarest of more are one class to it."""
+"""Classes that a tree distinguishes; the rarest of more are one class to it."""
 ENDLESS = 1 << 40
 
 

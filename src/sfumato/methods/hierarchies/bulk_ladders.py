@@ -37,7 +37,7 @@ LONGEST_NUMBER = 15
 16 digits).
 """
 DENSE = 1 << 20
-"""Numbers of nodes that span less than this, or less than there are values, are told apart by a
+"""Numbers of nodes that span less than this, or less than there are values, are distinguished by a
 table.
 """
 

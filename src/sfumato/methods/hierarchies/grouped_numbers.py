@@ -389,7 +389,7 @@ def _levels(items: Items, groups: int, at_least: int) -> list[tuple[float, ...]]
         ends = np.array([*starts, len(items.sizes)])
         records = [items.sizes[a:b].sum() for a, b in itertools.pairwise(ends)]
         sizes = np.array(records)
-        # Costs of joined groups are those of the runs between their ends: nothing is counted anew.
+        # Costs of joined groups are those of the runs between their ends: nothing is counted again.
         half = (len(starts) + 1) // 2
         joined = optimal_cuts(items.costs[np.ix_(ends, ends)], sizes, half, 1)
         halved = len(starts) > 2 and joined is not None

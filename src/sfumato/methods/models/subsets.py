@@ -213,7 +213,7 @@ def smallest_groups(evidence: ClassEvidence, combinations: Iterable[Sequence[str
         groups, ids = projected(classes, names)
         wildcard = None
         if evidence.wildcard is not None:
-            # Which records are compatible depends on the columns: they are counted anew.
+            # Which records are compatible depends on the columns: they are counted again.
             wildcard = wildcard_frequencies(groups, evidence.schema)
         np.minimum(smallest, (groups.sizes if wildcard is None else wildcard)[ids], out=smallest)
     return smallest

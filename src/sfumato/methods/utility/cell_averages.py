@@ -167,7 +167,7 @@ class Classes:
 
     @property
     def ids(self) -> Ints:
-        """The class of every row, worked out anew at every call."""
+        """The class of every row, worked out again at every call."""
         return self.rows.astype(np.int64)
 
     @property

@@ -155,7 +155,7 @@ class NormalisedClassSize(ColumnUtility):
 
 @parameters
 class Discernibility(ColumnUtility):
-    r"""How many records each record cannot be told apart from, summed up (C_DM).
+    r"""How many records each record cannot be distinguished from, summed up (C_DM).
 
     .. math:: \sum_E |E|^2 + sN \quad\text{or, as DM*,}\quad \sum_E |E|^2 + s^2
 

@@ -63,7 +63,7 @@ class PredictiveAccuracy(ColumnUtility):
     label is no original one are not learned from. Of larger tables a random sample of ``records``
     people is looked at.
 
-    Of rows that were drawn anew the model learns from any of them, and is tested on the people who
+    Of synthetic rows the model learns from any of them, and is tested on the people who
     were set aside before the rows were drawn (train on synthetic, test on real); where none were,
     on a share ``held_out`` of the people, and the meaning says so.
 
@@ -370,7 +370,7 @@ class PropensityTest:
     """A pMSE and what it would be if released and original records could be exchanged.
 
     ``null_mean`` and ``null_deviation`` are over permutations (NaN without any, or with one), or
-    for rows drawn anew those of draws from a right model; ``scores`` are the fitted probabilities
+    for synthetic rows those of draws from a right model; ``scores`` are the fitted probabilities
     of the released rows that were looked at, and ``share`` is that of released among all rows.
     """
 
@@ -427,7 +427,7 @@ class Propensity(ColumnUtility):
     :func:`propensity_test` gives them as numbers. Records of which nothing was released stay on
     their side. Of larger tables a random sample of ``records`` people is looked at (by ``seed``).
 
-    Rows that were drawn anew are compared with the people they were learnt from; their null is the
+    Synthetic rows are compared with the people they were learnt from; their null is the
     closed form for draws from a correct model that was fitted to these, with
     mean :math:`(k-1)(1-c)^2c/n` and deviation :math:`\sqrt{2(k-1)}(1-c)^2c/n` for *k* parameters. A
     ratio near 1 is the best there is; far below 1 the rows are nearer to the people than draws from

@@ -243,7 +243,7 @@ class QueryWorkload(ColumnUtility):
     in each of ``dimensions`` columns, so that about ``selectivity`` of all combinations are asked
     for. The estimate counts a released record by the share of its box that the query covers,
     counted in values that occur; a suppressed record is spread over everything, and of rows that
-    were drawn anew, of which there may be any number, shares are taken. *s* is ``sanity``, a share
+    were redrawn, of which there may be any number, shares are taken. *s* is ``sanity``, a share
     of all records. ``raw`` is the median; the meaning tells the 90 % quantile; ``per_column`` has
     the medians of the queries about a column. ``value`` is the share of the median that suppressing
     everything gives, at most 1.

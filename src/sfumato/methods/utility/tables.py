@@ -44,7 +44,7 @@ class CountError(Utility):
     ``where`` maps columns to what they must be: one value, a list of values, or, for numbers, dates
     and ordered values, two ends ``[low, high]`` (both inside). A generalised cell counts with the
     share of its range, or of its values, that meets the condition; records that were left out do
-    not count. Of rows that were drawn anew, of which there may be any number, the share is taken.
+    not count. Of synthetic rows, of which there may be any number, the share is taken.
     Conditions hold data values: a certificate leaves them out.
 
     >>> from sfumato import examples

@@ -39,7 +39,7 @@ class Dialect:
     prescribes: ClassVar[bool] = True
     """Whether a policy says how columns are treated, so that a recipe can be compiled of it."""
     permits: ClassVar[bool] = False
-    """Whether a policy says what may be done with data, so that a release is held against it as a
+    """Whether a policy says what may be done with data, so that a release is compared with it as a
     use.
     """
     writable: ClassVar[bool] = False

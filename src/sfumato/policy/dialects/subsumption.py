@@ -214,7 +214,7 @@ def _down(number: float) -> float:
 
 def _cut_intervals(parts: Sequence[Simple], right: Sequence[Simple]) -> Iterator[Simple]:
     """The left parts with every interval replaced by points: one for each stretch that the right
-    side tells apart.
+    side distinguishes.
     """
     # The right side may cover an interval by several parts, none of which covers it alone: [0, 10]
     # by [0, 5] and [5, 10]. Between two neighbouring ends of the right side all numbers are covered

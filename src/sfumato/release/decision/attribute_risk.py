@@ -189,7 +189,7 @@ class GuessedCrowd:
         return int(self.starts[best]), int(self.ends[best])
 
     def distinct_windows(self) -> int:
-        """How many values there are that a guess tells apart: 3 stands for more."""
+        """How many values there are that a guess distinguishes: 3 stands for more."""
         count, position = 0, 0
         while position < len(self.values) and count < 3:
             count += 1

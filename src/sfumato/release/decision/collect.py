@@ -72,7 +72,7 @@ def collect_evidence(
     ``earlier`` are earlier releases of the same people; a ``register`` knows its own. Up to
     ``everybody`` people all are tried, of more ``sample``. ``recipe_from_table``: the recipe was
     chosen by looking at this table, which a certified ε does not cover. Without ``verified`` the
-    folder is not held against the original again.
+    folder is not compared with the original again.
     """
     written = read_release(folder)
     if written.certificate["shape"] != Shape.TABLE:

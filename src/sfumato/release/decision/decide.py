@@ -83,7 +83,7 @@ def _is_about(tier: Tier, line: Line) -> bool:
 
 
 def _judge_line(tier: Tier, line: Line) -> TermOutcome:
-    """One line held against the limit of one tier."""
+    """One line compared with the limit of one tier."""
     limit = line.limits.get(tier)
     status = line_status(line, limit)
     needed: int | None = None
@@ -123,7 +123,7 @@ def line_status(line: Line, limit: float | None) -> LineStatus:
 
 
 def figure_status(figure: Figure, limit: float) -> Literal["holds", "fails", "not shown"]:
-    """A figure held against a limit.
+    """A figure compared with a limit.
 
     >>> figure_status(Figure.of_rate(0.05, 500, 10_000), 1 / 15)
     'not shown'

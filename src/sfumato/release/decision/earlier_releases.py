@@ -1,7 +1,7 @@
 """What a release tells together with earlier releases of the same people.
 
 Somebody who knows a person's quasi-identifiers in both releases looks for whoever belongs to the
-person's class in both: the mean chance of picking the right one is what is held against the limit.
+person's class in both: the mean chance of picking the right one is what is compared with the limit.
 A sensitive value that both releases have is sought besides, by the attack `composition`.
 """
 
@@ -141,7 +141,7 @@ def _classes_of_people(pair: TablePair, people: Ints) -> pl.DataFrame:
 def _attribute_composition(
     name: str, pair: TablePair, other: TablePair, seed: Seed
 ) -> CompositionEvidence:
-    """How many people give away a sensitive value by both releases together."""
+    """How many people reveal a sensitive value by both releases together."""
     attack = Composition()
     everybody = Intruder(pair.original, pair.quasi, np.arange(len(pair.original), dtype=np.int64))
     scene = Scene(pair, everybody, others=(other,), seed=seed, seconds=float("inf"))

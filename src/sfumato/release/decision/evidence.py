@@ -32,7 +32,7 @@ Amount = Annotated[float, Field(ge=0)]
 
 class ReleaseKind(StrEnum):
     """What a release holds: true values that are coarser or missing, values that were changed, rows
-    that were drawn anew, or the output of steps that account for an ε.
+    that were redrawn, or the output of steps that account for an ε.
     """
 
     CLASSES = "classes"
@@ -203,7 +203,7 @@ class DependenceEvidence:
 
     ``refused`` are pairs that undo the release and that nobody took on, ``taken_on`` those that the
     terms accept, ``unclear`` pairs that too few records repeat. ``linkage`` is what all that were
-    ``found`` together give away.
+    ``found`` together reveal.
     """
 
     status: Status

@@ -29,7 +29,7 @@ def file_evidence(judged: Table, pair: TablePair | None = None) -> FileEvidence:
     assessment = assess(judged)
     persons = assessment.persons
     if pair is not None and pair.persons is not None and pair.aligned:
-        # The file numbers people anew in every class: the owner knows how many there are.
+        # The file numbers people again in every class: the owner knows how many there are.
         persons = len(np.unique(pair.persons[pair.rows]))
     return FileEvidence(
         records=assessment.records,

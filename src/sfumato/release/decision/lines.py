@@ -399,7 +399,7 @@ def _method(
 
 
 def _verification(evidence: DecisionEvidence, *, is_accounted: bool) -> Line:
-    """T10: the written folder is what its certificate says, held against the original."""
+    """T10: the written folder is what its certificate says, compared with the original."""
     verification, subject = evidence.verification, "verification"
     if verification is None or not verification.with_original:
         if verification is None:

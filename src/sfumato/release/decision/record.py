@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 RECORD_VERSION = 1
 MAX_BYTES = 64 * MEGABYTE
 SALT_BYTES = 32
-"""A digest of few figures could be tried out; with a salt it tells nothing."""
+"""A digest of few figures could be tried out; with a salt it reveals nothing."""
 KEYS = ("sfumato_decision", "dated", "salt", "terms", "evidence", "decision")
 
 

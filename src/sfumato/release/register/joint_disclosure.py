@@ -85,11 +85,11 @@ class Together:
 
     @property
     def share(self) -> float:
-        """The share of people of the new release who stand alone in all releases together."""
+        """The share of people of the new release who are unique in all releases together."""
         return self.alone / self.people if self.people else 0.0
 
     def kept(self, limit: float) -> Kept:
-        """The share of people who stand alone, held against a limit; what is not known does not
+        """The share of people who are unique, compared with a limit; what is not known does not
         keep it.
         """
         words = "people whom all releases together single out"
@@ -171,8 +171,8 @@ def together(
 ) -> Together:
     """Put a release beside all that stand in the register but ``besides``.
 
-    ``person`` are the columns its people are told apart by; releases that tell them apart by others
-    cannot be aligned. ``sensitive`` maps columns to codes, one for each of ``people``.
+    ``person`` are the columns its people are distinguished by; releases that tell them apart by
+    others cannot be aligned. ``sensitive`` maps columns to codes, one for each of ``people``.
     """
     beside = _beside(register, people, person, classes=classes, besides=besides)
     class_matrix, own_rows = _matrix(

@@ -123,7 +123,7 @@ class Remembered(Memory):
     person: tuple[str, ...] = ()
 
     def kept(self, limit: float, pair: TablePair) -> Kept:
-        """The share of people who stand alone in all releases together, held against a limit; what
+        """The share of people who are unique in all releases together, compared with a limit; what
         is not known does not keep it.
         """
         return Newcomer.of(self.register, pair, person=self.person).together().kept(limit)

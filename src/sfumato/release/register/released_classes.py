@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from sfumato.release.register.store import Register
 
 BY_CONTENT = ("the whole row",)
-"""How persons are told apart where no column does: by all that the table says of them, and a number
-among equal rows.
+"""How persons are distinguished where no column does: by all that the table says of them, and a
+number among equal rows.
 """
 
 
@@ -72,7 +72,7 @@ def _by_content(original: Table) -> list[str]:
 
 def classes_shown(pair: TablePair) -> NDArray[np.int64]:
     """Per original row the number of the class it was released in, or ``ABSENT``; rows that were
-    drawn anew show nobody.
+    redrawn show nobody.
     """
     classes = np.full(len(pair.original), ABSENT, dtype=np.int64)
     if not pair.aligned:

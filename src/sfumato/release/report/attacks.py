@@ -80,7 +80,7 @@ def conclusion(attacks: Fields) -> str:
 def outcomes(attacks: Fields) -> list[str]:
     """The clauses about attacks: beyond a limit of the recipe, beyond the usual, and unknown.
 
-    *Allowed* is said of limits only; where nobody set one, attacks are held against a usual rate.
+    *Allowed* is said of limits only; where nobody set one, attacks are compared with a usual rate.
     """
     findings = attacks.get("tried", [])
     over = sum(exceeds_limit(attack) for attack in findings)

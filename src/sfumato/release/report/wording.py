@@ -188,7 +188,7 @@ def column_stories(certificate: Fields) -> list[ColumnStory]:
 
 def set_apart(columns: Sequence[T], plain: Callable[[T], bool]) -> tuple[list[T], list[T]]:
     """Columns that have something to tell, and those that are plain and released as they are: a
-    table of the latter tells nothing.
+    table of the latter reveals nothing.
 
     A few of them stay with the others, where they take no room.
 

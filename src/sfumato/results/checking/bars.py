@@ -92,7 +92,7 @@ def judge_histogram(
 def _judge_with_records(
     counts: Floats, edges: Floats, values: Floats, person_ids: Codes, rules: OutputRules
 ) -> list[OutputReason]:
-    """Whether bars are those of the records, and whom their outermost edges give away."""
+    """Whether bars are those of the records, and whom their outermost edges reveal."""
     reasons = []
     persons = persons_per_bar(values, person_ids, edges)
     rows = persons_per_bar(values, np.arange(len(values)), edges)
@@ -315,7 +315,7 @@ def count_on_grid(
 
 def _hide_gaps(fields: pl.DataFrame, axes: Sequence[str], rules: OutputRules) -> pl.DataFrame:
     """The fields of enough persons; the smallest is left out too, where all others that are not
-    shown are empty: then a gap tells nothing.
+    shown are empty: then a gap reveals nothing.
     """
     safe = fields.filter(pl.col("count") >= rules.threshold)
     while rules.zeros and safe.height:

@@ -533,7 +533,7 @@ def _judge_protection(output: ProtectedTable) -> list[OutputReason]:
 
 def _audit_again(output: ProtectedTable) -> bool:
     try:
-        # Built anew from the table, since what the object brings along may not be its own.
+        # Built again from the table, since what the object brings along may not be its own.
         joint = with_joint_table(output.judged.table, output.problem)
         return dataclasses.replace(output, joint=joint).audit().holds
     except Exception:  # noqa: BLE001 - parts of it do not belong together

@@ -96,7 +96,7 @@ def judge_correlation(
             "between −1 and 1"
         )
         reasons.append(open_question("kind", words, "release it as a table (kind='table')"))
-    # A correlation of a column with itself is always one and tells nothing.
+    # A correlation of a column with itself is always one and reveals nothing.
     if square:
         off_diagonal = values[~np.eye(len(values), dtype=bool)]
     else:

@@ -410,7 +410,7 @@ def judge_roc(
         reasons.append(
             violation("counts", words, "leave counts away: they are computed from the records")
         )
-    # Neighbouring points that are equal stand for nobody, and tell nothing.
+    # Neighbouring points that are equal stand for nobody, and reveal nothing.
     small_steps = int(((steps > 0) & (steps < rules.threshold)).sum())
     if small_steps:
         words = (

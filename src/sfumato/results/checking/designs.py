@@ -48,7 +48,7 @@ def judge_design(
     names: Sequence[str] = (),
     weights: Floats | None = None,
 ) -> list[OutputReason]:
-    """What the matrix of a model gives away: levels of few persons, cells of a saturated model,
+    """What the matrix of a model reveals: levels of few persons, cells of a saturated model,
     persons who decide a coefficient alone or have all of the weight.
     """
     threshold, terms = rules.threshold, design.shape[1]

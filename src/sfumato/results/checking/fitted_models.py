@@ -1,5 +1,5 @@
 """Fitted models: the degrees of freedom they leave, whether their coefficients are those of a fit
-to the records, and what their terms and outcome give away.
+to the records, and what their terms and outcome reveal.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ def _judge_terms(
     fit: ModelFit | None,
     rules: OutputRules,
 ) -> list[OutputReason]:
-    """What the terms and the outcome of a model give away."""
+    """What the terms and the outcome of a model reveal."""
     names = _term_names(model, design.shape[1])
     by_outcome = fit is not None and fit.several_outcomes
     weights = None  # several outcomes weigh rows differently

@@ -171,8 +171,8 @@ def kind_of_table(statistics: Sequence[tuple[str, CellStatistic]]) -> str:
 def _judge_combinations(
     table: OutputTable, members: CellMembers, records: ContributingRecords, rules: OutputRules
 ) -> list[OutputReason]:
-    """A table that tells nothing but which combinations there are: those of few persons are records
-    of them.
+    """A table that reveals nothing but which combinations there are: those of few persons are
+    records of them.
     """
     if table.result_columns:
         return []

@@ -494,7 +494,7 @@ def _is_key(
         # Numbers that fit a statistic of their own column are results: the highest age, not an age
         # group.
         return not find_statistics(name, numbers, members, records, keys, widely=False)
-    except SchemaError:  # rows are not told apart without it
+    except SchemaError:  # rows are not distinguished without it
         return True
 
 
@@ -536,11 +536,11 @@ def figure_per_record(table: OutputTable, name: str) -> OutputReason:
 
 
 def judge_unlabelled_rows(table: OutputTable, records: ContributingRecords) -> OutputVerdict | None:
-    """The verdict on a table whose rows are not told apart by what makes its cells: perhaps they
+    """The verdict on a table whose rows are not distinguished by what makes its cells: perhaps they
     are records. None for others.
     """
     rows = table.frame.height
-    # Cells are told apart by all columns that make them: a repeated combination is no cell.
+    # Cells are distinguished by all columns that make them: a repeated combination is no cell.
     if rows < 2 or (table.by and not table.frame.select(table.by).is_duplicated().any()):
         return None
     advice = "if it is a table, name the columns that make its cells: by=[...]"

@@ -39,7 +39,7 @@ State = Literal["approved", "refused", "undecided", "changed", "missing"]
 @dataclasses.dataclass(frozen=True)
 class SessionTerms(Entry):
     """What a session begins with: who makes the outputs, by which rules, and how the persons of its
-    records are told apart.
+    records are distinguished.
     """
 
     researcher: str

@@ -59,7 +59,7 @@ def _standard_scores(column: pl.Series) -> Floats | None:
 
 def _equal_but_for_sign(scores: Floats, other_scores: Floats) -> bool:
     """Whether two columns lie on a line, by their scores."""
-    # Most pairs are told apart by the first few rows.
+    # Most pairs are distinguished by the first few rows.
     for part in (slice(8), slice(None)):
         a, b = scores[part], other_scores[part]
         equal = np.allclose(a, b, atol=1e-7, equal_nan=True)
@@ -122,7 +122,7 @@ class Universe:
         return self.records.unit in as_table(data).columns
 
     def _other_records(self, data: object, where: object) -> ContributingRecords:
-        """The records of another frame, with persons told apart as here where it can."""
+        """The records of another frame, with persons distinguished as here where it can."""
         unit = self.records.unit if self.has_unit(data) else None
         return ContributingRecords.of(data, unit=unit, where=where)
 

@@ -258,7 +258,7 @@ def sets_of_tabulated(table: MagnitudeTable, released: Mask) -> list[RecordSet]:
 
 def is_in_order(table: MagnitudeTable, records: ContributingRecords) -> bool:
     """Whether a table of :func:`sfumato.tabulate` is of all of some records, in their order: in
-    each of its columns the same values are told apart.
+    each of its columns the same values are distinguished.
     """
     if table.where is not None or table.contributions.codes.shape[1] != len(records):
         return False

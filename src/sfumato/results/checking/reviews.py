@@ -123,7 +123,7 @@ def release_outputs(
     line after them may be anybody's.
     """
     last_seal = checked_seal(log, seal, key)
-    # A seal beside the log, without a key, may be anybody's: nothing is held against it.
+    # A seal beside the log, without a key, may be anybody's: nothing is compared with it.
     if key is not None or seal is not None:
         later = unsealed_decisions(log, last_seal)
         if later:

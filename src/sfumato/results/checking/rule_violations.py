@@ -127,7 +127,7 @@ def _column_violations(
         part = members.persons(records).astype(np.float64)
         remainder = percent_base(statistic, members, records, table.by) - part
         # A sum over all columns that the percentage is not within is a hundred percent by what
-        # it is, and tells nothing.
+        # it is, and reveals nothing.
         whole = np.ones(members.size, dtype=bool)
         for name, margin in zip(table.by, members.margins, strict=False):
             if name not in statistic.words:

@@ -2,10 +2,10 @@
 cannot write.
 
 A log notices changed lines, and its head those that were cut off, but who can write the folder can
-write all of it anew. A seal is what they cannot make: the number of lines and the hash of the last,
-with the owner's signature, or in a file of the checker's own. A log that was sealed may grow; one
-that is not what was sealed, and more, is refused. Seals are kept in a journal of their own, and the
-last one counts.
+write all of it again. A seal is what they cannot make: the number of lines and the hash of the
+last, with the owner's signature, or in a file of the checker's own. A log that was sealed may grow;
+one that is not what was sealed, and more, is refused. Seals are kept in a journal of their own, and
+the last one counts.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def write_seal(log: OutputLog, file: Path | None, sign: Path | None) -> Seal:
     """Seal a log as it is now; a signed seal is not followed by one that is not.
 
     Decisions after the last seal that were not made here are somebody else's: they are decided
-    anew, or nothing is sealed.
+    again, or nothing is sealed.
     """
     path = seal_file(log, file)
     before = read_seal(path)

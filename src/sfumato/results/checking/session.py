@@ -95,8 +95,8 @@ def output_session(
     earlier = OutputLog.at(folder) if (folder / LOG).exists() else None
     with_persons = earlier is not None and earlier.terms.persons is not None
     if earlier is not None and with_persons and unit is None:
-        # Outputs can be compared only where persons are told apart alike.
-        unit = earlier.terms.unit  # persons are told apart as they were
+        # Outputs can be compared only where persons are distinguished alike.
+        unit = earlier.terms.unit  # persons are distinguished as they were
     if data is None and unit is not None:
         raise ParameterError("unit is a column of the records, so give data=... too")
     if data is None:
@@ -339,7 +339,7 @@ class OutputSession(Reportable):
     def _judge_together(self, new: OutputSets) -> list[OutputReason]:
         """What an output tells of few persons together with those before it that were not refused;
         and with those of them alone that pass or are approved, since others may not leave, and then
-        tell nothing before.
+        reveal nothing before.
         """
         owners = RecordOwners(self.records.person_ids)
         leaving, before = [], []

@@ -96,7 +96,7 @@ def _find_near_sums(pool: CellPool, threshold: int, sums: CellSums) -> Mask | No
         second = np.where(has_second[:, None], hashes[sums.second], np.uint64(0))
         signed = np.where(sums.sign[:, None] < 0, np.uint64(0) - second, second)
         fine = hashes[sums.first] + signed
-    # Of equal sums one of old cells stands for all: it tells nothing new.
+    # Of equal sums one of old cells stands for all: it reveals nothing new.
     is_new = pool.is_new[sums.first] | (has_second & pool.is_new[sums.second])
     order = np.argsort(is_new, kind="stable")
     # Old sums stand first after the stable sort, so of equal sums unique keeps an old one.

@@ -1,4 +1,4 @@
-"""Results that must not give away whom they were computed from: integral privacy."""
+"""Results that must not reveal whom they were computed from: integral privacy."""
 
 from __future__ import annotations
 

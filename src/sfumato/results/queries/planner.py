@@ -26,18 +26,18 @@ from sfumato.results.queries.statistics import statistic as made_of
 
 # What ε buys, in the words of somebody who attacks.
 #
-# The attacker knows everybody else's rows and wants to know whether a person is in the table (or
+# The intruder knows everybody else's rows and wants to know whether a person is in the table (or
 # which of two values the person has). The answers change what can be known about it by a factor of
 # e^ε, no more.
 
 
 def belief_after(epsilon: float, prior: float = 0.5) -> float:
-    """How sure the attacker can be at most after all answers: ``p·e^ε / (1 + p·(e^ε − 1))`` (pure
+    """How sure the intruder can be at most after all answers: ``p·e^ε / (1 + p·(e^ε − 1))`` (pure
     ε).
 
     Args:
         epsilon: everything that was spent.
-        prior: how sure the attacker was before.
+        prior: how sure the intruder was before.
 
     >>> round(belief_after(1.0), 3), round(belief_after(0.1, prior=0.01), 4), belief_after(0.0, 0.3)
     (0.731, 0.011, 0.3)
@@ -48,7 +48,7 @@ def belief_after(epsilon: float, prior: float = 0.5) -> float:
 
 
 def epsilon_for_belief(prior: float, belief: float) -> float:
-    """The ε after which an attacker's belief cannot have grown beyond a limit: the inverse
+    """The ε after which an intruder's belief cannot have grown beyond a limit: the inverse
     of :func:`belief_after`.
 
     >>> round(epsilon_for_belief(0.5, 0.75), 4)
@@ -61,7 +61,7 @@ def epsilon_for_belief(prior: float, belief: float) -> float:
 
 
 def success(epsilon: float, *, prior: float = 0.5, delta: float = 0.0) -> float:
-    """How often an attacker's best guess is right at most, with or without δ.
+    """How often an intruder's best guess is right at most, with or without δ.
 
     The best test against (ε, δ)-DP has its two error rates at a corner of the trade-off curve: (0,
     1−δ), (1−δ, 0), or both (1−δ)/(1+e^ε) (Kairouz, Oh, Viswanath 2015); never guessing by the
@@ -86,7 +86,7 @@ def _require(epsilon: float, prior: float) -> None:
         raise ParameterError("epsilon must be 0 or more")
     if not 0 < prior < 1:
         raise ParameterError(
-            "the prior (how sure the attacker is before) must be between 0 and 1, both excluded"
+            "the prior (how sure the intruder is before) must be between 0 and 1, both excluded"
         )
 
 
@@ -97,7 +97,7 @@ USUAL = (0.01, 0.05, 0.1, 0.3, 1.0, 3.0)
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """One ε: how sure an attacker who was at 50 % can be afterwards, and the error of the question
+    """One ε: how sure an intruder who was at 50 % can be afterwards, and the error of the question
     at 95 %.
     """
 
@@ -233,7 +233,7 @@ def choices(
     epsilons: Sequence[float] = USUAL,
     **query_options: Any,
 ) -> tuple[Choice, ...]:
-    """What several ε mean: what an attacker can learn, and the error of the user's own question.
+    """What several ε mean: what an intruder can learn, and the error of the user's own question.
 
     >>> for choice in choices("count", rows=1000, epsilons=[0.1, 1.0]):
     ...     print(choice)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Every candidate c gets a score, how far its rank is from the asked level a/b:
 # ``|(b − a)·#(x < c) − a·#(x > c)|``. Geometric noise is added to each, and the best noisy score
-# wins; equal ones are told apart by their place. It is permute-and-flip (McKenna, Sheldon 2020),
+# wins; equal ones are distinguished by their place. It is permute-and-flip (McKenna, Sheldon 2020),
 # taken as a noisy maximum with exponential noise (Ding et al. 2021) and moved to whole numbers:
 # with all other noises fixed, a candidate wins when its own noise is at least some r, and
 # ``P(noise ≥ r + 2Δ) ≥ e^(−2Δ/s)·P(noise ≥ r)``, so the loss is at most 2Δ/s, ties included.

@@ -280,7 +280,7 @@ class Session:
     def choices(
         self, statistic: str, column: str | None = None, **expected: Any
     ) -> tuple[Choice, ...]:
-        """What several ε mean: what an attacker learns, and the error of this question. Costs
+        """What several ε mean: what an intruder learns, and the error of this question. Costs
         nothing.
         """
         from sfumato.results.queries.planner import choices

@@ -1,3 +1,3 @@
-"""Results instead of rows: tables of counts and sums, what in them must not be told, and what is
-published instead.
+"""Results instead of rows: tables of counts and sums, what in them must not be revealed, and what
+is published instead.
 """

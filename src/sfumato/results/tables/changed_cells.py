@@ -308,7 +308,7 @@ def fitting(problem: Problem, published: Floats) -> Floats | None:
 def audit_rounded(problem: Problem, low: Floats, high: Floats, threshold: int | None) -> TableAudit:
     """What an intruder finds out who knows how far cells can be from what is published.
 
-    A count below ``threshold`` must not be told to be small: 0, or the threshold, must remain
+    A count below ``threshold`` must not be revealed to be small: 0, or the threshold, must remain
     possible. What is sensitive for another reason must stay unknown as far as the rules ask, both
     sides together.
     """

@@ -18,7 +18,7 @@ FEW_RECORDS = 50
 MOST_WORK = 2_000_000
 """Cells of all tables times atoms up to which differences of more than two cells are looked for."""
 MOST_TABLES = 5
-"""Tables up to which records are told apart by all the tables that they are in."""
+"""Tables up to which records are distinguished by all the tables that they are in."""
 
 
 def few_between(

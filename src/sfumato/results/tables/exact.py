@@ -87,7 +87,7 @@ def suppress_exactly(
         a_i - (a_i - l_i) y_i \le z_i^{p\pm} \le a_i + (u_i - a_i) y_i,\quad z_p^{p+} \ge a_p +
         \mathrm{UPL}_p,\quad z_p^{p-} \le a_p - \mathrm{LPL}_p
 
-    Respondents who are alone in a cell are added as attackers where the audit finds that they
+    Respondents who are alone in a cell are added as intruders where the audit finds that they
     succeed. Beyond 3,000 columns the tables *z* are not part of the program: for every attack that
     succeeds a cut is
     added, :math:`\sum_i \min(n, \alpha_i (u_i - a_i) + \beta_i (a_i - l_i))\, y_i \ge n` with the
@@ -266,7 +266,7 @@ def _benders_cut(
     rise, fall = problem.upper - problem.value, problem.value - problem.lower
     room = np.zeros(problem.size)
     for attack, prices in pushes:
-        # the dual tells in which direction a cell helps; room that the attacker knows does not help
+        # the dual tells in which direction a cell helps; room that the intruder knows does not help
         own = np.where(prices > 0, prices * rise, -prices * fall)
         room += np.where(problem.known_to(attack.owner), 0.0, np.maximum(own, 0.0))
     # no cell counts for more than what is needed: the cut stays valid and becomes stronger
@@ -340,7 +340,7 @@ def _solve_whole(problem: Problem, attacks: list[TableAttack], nodes: int) -> Su
     total = size * (1 + count)
     rows = []
     if count:
-        # a cell that the attacker knows does not change in the attacker's table
+        # a cell that the intruder knows does not change in the intruder's table
         movable = np.concatenate([~problem.known_to(attack.owner) for attack in attacks])
         rise = np.where(movable, np.tile(problem.upper - problem.value, count), 0.0)
         fall = np.where(movable, np.tile(problem.value - problem.lower, count), 0.0)

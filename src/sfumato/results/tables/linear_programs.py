@@ -17,7 +17,7 @@ MOST_ENTRIES = 40_000
 """Equations times cells up to which a program is small."""
 MOST_STEPS = 2_000
 AGAIN = 300
-"""Programs after which the equations are solved anew, so that rounding does not add up."""
+"""Programs after which the equations are solved again, so that rounding does not add up."""
 
 
 class SmallProgram:
@@ -65,7 +65,7 @@ class SmallProgram:
         )
         if best and self._proved(point, value, low, high, sign * float(point[at] - value[at])):
             return point
-        # in doubt the equations are reduced anew the next time
+        # in doubt the equations are reduced again the next time
         self.tableau = None
         return None
 

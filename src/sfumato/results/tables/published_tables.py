@@ -570,7 +570,7 @@ class _Atoms:
             cell_codes[own, number] = np.ravel_multi_index(
                 tuple(table.contributions.codes), leaves(table.dimensions)
             )
-        # records that are in none of the tables tell nothing
+        # records that are in none of the tables reveal nothing
         is_shown = np.flatnonzero((cell_codes >= 0).any(axis=1))
         distinct, atom = np.unique(cell_codes[is_shown], axis=0, return_inverse=True)
         member = np.full(count, -1, dtype=np.int64)

@@ -65,7 +65,7 @@ class ConditionValue:
 
 @dataclasses.dataclass(frozen=True)
 class RecordCondition:
-    """A column compared with a value (``=``, ``!=``, ``<`` …) or held against several (``in``,
+    """A column compared with a value (``=``, ``!=``, ``<`` …) or compared with several (``in``,
     ``not in``).
     """
 

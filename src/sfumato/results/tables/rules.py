@@ -1,4 +1,4 @@
-"""Which cells of a table must not be told, and how far they must stay unknown."""
+"""Which cells of a table must not be revealed, and how far they must stay unknown."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SensitivityRule(Protocol):
         return 1
 
     def unsafe(self, cells: TableCells) -> Mask:
-        """The cells that must not be told."""
+        """The cells that must not be revealed."""
         ...
 
     def need(self, cells: TableCells) -> Floats:

@@ -484,7 +484,9 @@ def usual_rules(measure: TableMeasure) -> tuple[SensitivityRule, ...]:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class SensitiveTable:
-    """A table judged by rules: which cells must not be told, and how far they must stay unknown."""
+    """A table judged by rules: which cells must not be revealed, and how far they must stay
+    unknown.
+    """
 
     table: MagnitudeTable
     rules: tuple[SensitivityRule, ...]
@@ -511,7 +513,7 @@ class SensitiveTable:
 
     @cached_property
     def unsafe(self) -> Mask:
-        """The variables that must not be told."""
+        """The variables that must not be revealed."""
         unsafe: Mask = np.logical_or.reduce(list(self.found.values()))
         return unsafe
 

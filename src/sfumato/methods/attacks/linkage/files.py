@@ -85,7 +85,7 @@ def _files(scene: Scene) -> Files:
     columns = tuple(compare(scene, name) for name in common_columns(scene))
     intruder_kinds = distinct([column.intruder for column in columns])
     released_kinds = alike_records(scene.pair, [column.name for column in columns])
-    # Rows that were drawn anew are nobody's: there are no true pairs among them.
+    # Synthetic rows are nobody's: there are no true pairs among them.
     truth = scene.intruder.truth
     true_pairs = np.zeros((0, 2), dtype=np.int64)
     own = np.full(len(truth), -1, dtype=np.int64)

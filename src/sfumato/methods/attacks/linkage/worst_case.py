@@ -513,7 +513,7 @@ def widen_margin(scene: Scene, pool: Pool, linked_units: NDArray[np.bool_], cuts
 
 
 def _point(pool: Pool, parameters: Floats) -> Floats:
-    """Parameters as a point of the program: whoever they do not tell apart shares, and whoever
+    """Parameters as a point of the program: whoever they do not distinguish shares, and whoever
     another is nearer to fails.
     """
     shared = np.zeros(len(pool.units))

@@ -1,5 +1,5 @@
 """The ground local recoding works on: hierarchies laid out for loops, and the records no model can
-tell apart.
+distinguish.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ out.
 
 @dataclasses.dataclass(frozen=True)
 class Atoms:
-    """Records that no model can tell apart: equal quasi-identifiers and equal values of all counted
-    columns.
+    """Records that no model can distinguish: equal quasi-identifiers and equal values of all
+    counted columns.
 
     ``codes[i, a]`` is the code of quasi-identifier *a* at level 0, ``amounts`` the number of
     records, ``values`` the code of each counted column, ``weights`` the sum of survey weights where
@@ -104,7 +104,7 @@ def atoms_of(dataset: Table, lattice: Lattice) -> Atoms:
     classes.
     """
     base = lattice.base
-    # a counted column may be several together: their values are told apart one by one
+    # a counted column may be several together: their values are distinguished one by one
     extras = dict.fromkeys(chain.from_iterable(map(parts_of, base.counts)))
     if extras:
         return _finer_atoms(dataset, base, [c for c in extras if c not in base.columns])

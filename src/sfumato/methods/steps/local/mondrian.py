@@ -98,7 +98,7 @@ class Medians:
         }
 
     def run(self) -> Iterator[float]:
-        """Make one cut after the other; yields how much of all values is told apart."""
+        """Make one cut after the other; yields how much of all values is distinguished."""
         values = sum(len(axis.labels) for axis in self.ground.axes)
         while (waiting := self._next()) is not None:
             interval, starts = waiting

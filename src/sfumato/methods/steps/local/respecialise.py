@@ -273,7 +273,7 @@ def _events(terrain: Terrain, k: int) -> tuple[Ints, Ints]:
 
 @dataclasses.dataclass(frozen=True)
 class LocalPlan(ClassRecoding):
-    """A class recoding whose rows are told apart by more than the quasi-identifiers: ``losses``
+    """A class recoding whose rows are distinguished by more than the quasi-identifiers: ``losses``
     names only these.
     """
 

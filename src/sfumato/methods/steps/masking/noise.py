@@ -83,7 +83,7 @@ class AddNoise(ColumnStep):
     that place. The correlations of the noise are then changed until those of the released scores
     are the original ones within :math:`1/(2\sqrt n)`, for at most ten rounds; and records that are
     as near to themselves as a share ``redraw`` would be by chance (squared Mahalanobis distance
-    below that quantile of :math:`\chi^2`) are drawn anew first. Nominal values are taken in
+    below that quantile of :math:`\chi^2`) are redrawn first. Nominal values are taken in
     alphabetical order: their correlations mean little. Sullivan changes the correlation of the
     noise pair by pair; here it is changed for all pairs at once and kept semidefinite.
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int64]
 
 ROUNDS = 10
-"""How often the noise's correlations are mended, and how often near records are drawn anew, at
+"""How often the noise's correlations are mended, and how often near records are redrawn, at
 most.
 """
 
@@ -114,7 +114,7 @@ class Sullivan:
     """Noise after Sullivan for the strata of a block.
 
     ``near`` is the share of records that are too near to themselves by chance; ``redrawn`` counts
-    draws made anew, ``left`` the records that are near all the same, ``gap`` is the largest
+    draws remade, ``left`` the records that are near all the same, ``gap`` is the largest
     difference of correlations left, ``mended`` counts strata whose correlations could not be drawn
     from.
     """
@@ -204,7 +204,7 @@ class Sullivan:
         return best
 
     def _away(self, rows: Rows, scores: Array, noisy: Array, shape: Array, shrink: float) -> Array:
-        """Scores with noise, drawn anew for records that came out too near to where they were."""
+        """Scores with noise, redrawn for records that came out too near to where they were."""
         for turn in range(ROUNDS):
             distances = _distances(noisy - scores, shape, self.alpha, shrink)
             near = distances < self._threshold(scores.shape[1])

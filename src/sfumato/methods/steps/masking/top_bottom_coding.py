@@ -92,7 +92,7 @@ class TopBottomCoding(ColumnStep):
     same in all strata.
 
     Everything else stays, and so does the order; with the mean, weighted means and sums stay
-    exactly. A mean or median of fewer than ``least`` persons (records, without persons) gives away
+    exactly. A mean or median of fewer than ``least`` persons (records, without persons) reveals
     almost what they are, and a warning says so. A coding that leaves no value as it is, is refused
     (not where a step of the recipe accounts for an ε: that would tell of a record). sdcMicro's
     ``topBotCoding`` codes what lies strictly beyond the threshold: the same with the threshold as

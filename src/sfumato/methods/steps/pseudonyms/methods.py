@@ -129,7 +129,7 @@ def keyed_codes(request: PseudonymRequest, encoding: Encoding, length: int) -> l
 
 
 def random_codes(request: PseudonymRequest, encoding: Encoding, length: int) -> list[str]:
-    """A code of its own for every identity, drawn anew where it is taken.
+    """A code of its own for every identity, redrawn where it is taken.
 
     The stream gives 256 secret bits, and a code is HMAC-SHA-256(secret, attempt ‖ identity): as
     random as the seed, and the same when the run is repeated. With a key the secret depends on it

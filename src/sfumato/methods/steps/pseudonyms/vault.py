@@ -42,7 +42,7 @@ LONGEST_REASON = 1000
 
 
 def read_sealed(path: Path, key: bytes) -> bytes:
-    """What a sealed file holds; a wrong key and a changed file cannot be told apart, and are
+    """What a sealed file holds; a wrong key and a changed file cannot be distinguished, and are
     refused.
     """
     from cryptography.exceptions import InvalidTag
@@ -255,7 +255,7 @@ def parts_of_identity(identity: str) -> tuple[str | None, ...]:
 
 # Who looked into a vault, when and why: a journal. The vault holds the number of its entries and
 # the hash of the last, encrypted, so that entries that were cut off, or a log that was written
-# anew, are noticed by whoever has the key. Never a name or a pseudonym.
+# again, are noticed by whoever has the key. Never a name or a pseudonym.
 
 
 @dataclasses.dataclass(frozen=True)

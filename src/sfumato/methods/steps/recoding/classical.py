@@ -123,7 +123,7 @@ def unsafe_combinations(lattice: Lattice, node: Node) -> list[int]:
     for size in (*range(1, WIDEST + 1), len(node)):
         sets.update(itertools.combinations(every, size))
     counts = [0] * len(node)
-    # Columns outside a set are at their highest level, where they tell nothing apart; sorted, so
+    # Columns outside a set are at their highest level, where they reveal nothing apart; sorted, so
     # that tables are asked for in an order that does not depend on hashes.
     for subset in sorted(sets):
         node_of_subset = tuple(node[a] if a in subset else lattice.high[a] for a in every)

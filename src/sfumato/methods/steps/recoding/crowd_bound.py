@@ -250,7 +250,7 @@ class CrowdPrices:
         suppressed.
 
         Which classes are chosen decides how high the bound gets, never whether it holds. First all
-        classes are held against a sample, then the likely ones against all, which gives the first
+        classes are compared with a sample, then the likely ones against all, which gives the first
         guess at the price of each: its *k*-th nearest record. A group costs at least what the
         dearest of its classes does.
         """

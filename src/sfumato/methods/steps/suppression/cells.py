@@ -314,7 +314,7 @@ def require_enough(records: int, demands: Sequence[Demand]) -> None:
 # A missing value that is a category of its own has nothing to hide: such a record can only be
 # helped by others. A record whose cells are hidden can be confused with its whole group, whoever
 # else hides what: nothing rests on a chain of wildcards, and hiding more never makes anyone rarer.
-# Both make the result valid by construction; it is counted anew all the same.
+# Both make the result valid by construction; it is counted again all the same.
 
 
 def suppress_greedily(
@@ -477,7 +477,7 @@ class _Cover:
         """
         units = np.concatenate(self.units)
         hidden = np.concatenate(self.hidden)
-        # Frequencies counted anew: covering only counts what it is sure of
+        # Frequencies counted again: covering only counts what it is sure of
         all_keys = np.concatenate([self.keys, self.keys[units]])
         all_records = np.concatenate([self.left, np.ones(len(units), dtype=np.int64)])
         all_missing = np.concatenate([self.missing, self.missing[units] | hidden])

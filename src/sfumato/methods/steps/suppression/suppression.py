@@ -192,8 +192,8 @@ class Suppress(Step):
     r"""Leave out records, columns or cells until the promises hold; nothing is generalised.
 
     ``tuple`` drops the records of all classes that fail, and again of those that fail then, under
-    any model. Classes are told apart by all quasi-identifiers; a missing value is a category of its
-    own, which is never weaker than a wildcard.
+    any model. Classes are distinguished by all quasi-identifiers; a missing value is a category of
+    its own, which is never weaker than a wildcard.
 
     ``attribute`` drops the quasi-identifiers of least total ``importance`` (1 each unless said
     otherwise) without which the promises hold, under any model. The search is exact; it may take

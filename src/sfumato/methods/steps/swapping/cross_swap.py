@@ -148,7 +148,7 @@ class SwapAcross(ColumnStep):
         donors = order[np.isin(order, donors)]
         carriers = carriers_of(dataset, [*self.columns, *self.match])
         stream = goal.stream("swap across")
-        # Those who seek are drawn anew, in random order: the first ones have the widest choice.
+        # Those who seek are redrawn, in random order: the first ones have the widest choice.
         seekers = stream.permutation(len(carriers))[: share_of(self.rate, len(carriers))]
         space = space_of(dataset, second, self.match)
         reach = math.inf if self.reach is None else self.reach

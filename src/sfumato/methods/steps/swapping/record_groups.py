@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def combine_codes(codes: Sequence[Codes]) -> Codes:
     """One code for each combination of codes, numbered without gaps in the order of the codes."""
     combinations = np.zeros(len(codes[0]) if codes else 0, dtype=np.int64)
-    for code in codes:  # numbered anew after each: the product of all may not fit a word
+    for code in codes:  # renumbered after each: the product of all may not fit a word
         joint = combinations * (int(code.max(initial=0)) + 1) + code
         size = int(joint.max(initial=-1)) + 1
         # Few codes: count them. Many: sort.

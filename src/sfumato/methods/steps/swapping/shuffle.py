@@ -1,4 +1,4 @@
-"""Data shuffling: values are dealt out anew by what other columns predict."""
+"""Data shuffling: values are dealt out again by what other columns predict."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @parameters
 class ShuffleValues(ColumnStep):
-    r"""Deal the values of confidential columns out anew, so that ranks agree with what other
+    r"""Deal the values of confidential columns out again, so that ranks agree with what other
     columns predict.
 
     X are the ``columns``, S the ``predictors``. Ranks become normal

@@ -1,1 +1,1 @@
-"""Steps that draw records anew, from what they learnt of the table."""
+"""Steps that draw synthetic records, from what they learnt of the table."""

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 MOST_POINTS = 2**31
-"""So many values of a column of numbers can be told apart: more would be measured as fewer anyway.
+"""So many values of a column of numbers can be distinguished: more would be measured as fewer
+anyway.
 """
 
 
@@ -132,8 +133,8 @@ Cells = WordCells | NumberCells
 
 @dataclasses.dataclass(frozen=True)
 class Public:
-    """What somebody said of the columns without looking at them: how finely numbers are told apart,
-    and what everything else counts as.
+    """What somebody said of the columns without looking at them: how finely numbers are
+    distinguished, and what everything else counts as.
     """
 
     bins: Mapping[str, int]

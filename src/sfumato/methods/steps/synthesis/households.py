@@ -157,7 +157,7 @@ class Households:
         """
         draws, sizes = self._draw_households(count, streams)
         unit_of = np.repeat(np.arange(count), sizes)
-        # Households that break a rule are drawn anew; what still does is copied whole from the
+        # Households that break a rule are redrawn; what still does is copied whole from the
         # table.
         for attempt in range(REDRAWS):
             broken = self._broken(draws, unit_of, count)

@@ -116,7 +116,7 @@ class Sequential:
     """Columns to draw in their order, what was learnt of each, and the rules about them.
 
     ``known`` are columns that are learnt from and not drawn; keys are names of columns of the
-    record itself, or anything else that tells apart columns of other records (the head of the
+    record itself, or anything else that distinguishes columns of other records (the head of the
     household, the member before).
     """
 
@@ -246,7 +246,7 @@ def _groups(applies: Sequence[Mask], size: int) -> list[Rows]:
     """The drawn records to which the same rules apply, those to which any does."""
     code = np.zeros(size, dtype=np.int64)
     for mask in applies:
-        # One bit a rule; numbered anew before the bits run out of a word.
+        # One bit a rule; renumbered before the bits run out of a word.
         code = 2 * code + mask
         if code.max(initial=0) > 1 << 50:  # 0 stays 0: it sorts first, if it is there
             code = np.unique(np.append(0, code), return_inverse=True)[1][1:]

@@ -87,8 +87,8 @@ BY_TREES: Document = {
 
 @parameters
 class Synthesize(Step):
-    r"""Draw records anew, from what was learnt of the table: nobody's, or people's with some values
-    replaced.
+    r"""Draw records again, from what was learnt of the table: nobody's, or people's with some
+    values replaced.
 
     ``trees``: the columns are drawn one after the other. The first is drawn from its values; for
     every other a tree is grown on the **original** columns before it, a drawn record is sent down
@@ -338,7 +338,7 @@ class _Run:
             )
         encoded = self.dataset.encoded(names[0])
         codes = np.array(encoded.codes, dtype=np.int64)
-        # A record without a household stands alone: each gets a number of its own.
+        # A record without a household is unique: each gets a number of its own.
         if None in encoded.labels:
             alone = codes == encoded.labels.index(None)
             codes[alone] = len(encoded.labels) + np.arange(int(alone.sum()))

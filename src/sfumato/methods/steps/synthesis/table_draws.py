@@ -55,7 +55,7 @@ class Groundwork:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Copy:
-    """One drawn table: its columns, the unit of every record (None: records stand alone), and
+    """One drawn table: its columns, the unit of every record (None: records are unique), and
     households taken whole.
     """
 
@@ -253,7 +253,7 @@ def _agree_in_household(
 
 def reappearing(material: Material, rows: Rows, synthetic_values: NDArray[np.float64]) -> float:
     """The share of numbers that one record alone has that are drawn again; NaN where no number
-    stands alone.
+    is unique.
     """
     own = material.values[rows]
     present_values = own[~np.isnan(own)]

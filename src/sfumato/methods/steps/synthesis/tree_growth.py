@@ -42,7 +42,7 @@ class Predictor:
         """The column that others are predicted from."""
         if material.form is ColumnForm.CATEGORIES:
             return cls(material.form, material.levels, material.codes, np.zeros(0))
-        # Numbers are cut once; categories are ordered anew for every target.
+        # Numbers are cut once; categories are ordered again for every target.
         cuts = trees.cuts_of(material.values)
         return cls(material.form, 0, trees.bin_numbers(material.values, cuts), cuts)
 

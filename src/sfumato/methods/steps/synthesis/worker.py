@@ -100,8 +100,8 @@ class Modeller:
         return {}, [self._marginal(_clique(clique)) for clique in header["cliques"]]
 
     def _marginal(self, clique: tuple[str, ...]) -> Any:
-        """By numpy: every new clique would be compiled anew, which takes a hundred times as long as
-        the sums.
+        """By numpy: every new clique would be compiled again, which takes a hundred times as long
+        as the sums.
         """
         if self.model.marginals.supports(clique):
             return np.asarray(self.model.marginals.project(clique).datavector(), dtype=np.float64)

@@ -55,7 +55,7 @@ class CutRecoding(Plan):
 
     ``cells[column][code]`` is a code into ``labels[column]`` and ``losses[column][code]`` the loss
     of that cell, for the codes of level 0 under ``placement``; ``ranges`` counts what is told
-    apart. Columns in ``changed`` are written anew, those in ``unhung`` with labels their hierarchy
+    apart. Columns in ``changed`` are written again, those in ``unhung`` with labels their hierarchy
     does not know. ``dropped`` holds the packed keys of suppressed classes.
     """
 

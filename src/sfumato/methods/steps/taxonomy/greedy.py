@@ -164,7 +164,9 @@ class _Specialising:
                 self._consider(a, low, high)
 
     def run(self) -> Iterator[float]:
-        """Make one specialisation after the other; yields how much of all values is told apart."""
+        """Make one specialisation after the other; yields how much of all values is
+        distinguished.
+        """
         values = sum(len(axis.labels) for axis in self.ground.axes)
         while (specialization := self._next()) is not None:
             self.made += 1

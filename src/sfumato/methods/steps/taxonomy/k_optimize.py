@@ -127,7 +127,7 @@ class CutCosts:
     def __init__(
         self, ground: Ground, points: Collection[Point], objective: CutObjective, budget: int
     ) -> None:
-        # Values between two points are never told apart: merged once and for all.
+        # Values between two points are never distinguished: merged once and for all.
         self.ground = ground.coarsened(cuts_with(ground.axes, points))
         self.objective = objective
         self.budget = budget
