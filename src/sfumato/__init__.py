@@ -127,6 +127,7 @@ _HOMES = {
         "LocalRecoding",
         "Microaggregate",
         "Mondrian",
+        "OutlierCoding",
         "PersonalLevels",
         "Pram",
         "Pseudonymize",

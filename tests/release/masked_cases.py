@@ -72,6 +72,7 @@ CASES = {
     "top_bottom_coding": Case(
         "homes", {"columns": ["income"], "top_quantile": 0.9, "replacement": "mean"}
     ),
+    "outlier_coding": Case("homes", {"columns": ["income", "age"], "share": 0.1}),
     "recode": Case(
         "homes",
         {"columns": ["education"], "mapping": EDUCATION, "unmapped": "other", "other": "beyond"},

@@ -31,6 +31,7 @@ SCHOOLS = ("SENTINELlow", "SENTINELmid", "SENTINELtop")
 STEPS = {
     "sample": {"fraction": 0.5},
     "top_bottom_coding": {"columns": ["pay"], "top_quantile": 0.9},
+    "outlier_coding": {"columns": ["pay", "rent"]},
     "recode": {"columns": ["age"], "breaks": [30, 60]},
     "round": {"columns": ["pay"], "base": 10, "method": "controlled"},
     "shift_dates": {"columns": ["seen"], "days": 30},
@@ -133,6 +134,7 @@ def test_unknown_columns_are_named(step, tried):
     "step",
     [
         "top_bottom_coding",
+        "outlier_coding",
         "recode",
         "round",
         "shift_dates",

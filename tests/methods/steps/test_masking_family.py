@@ -23,6 +23,7 @@ STEPS = {
     "top": sf.TopBottomCoding(["income", "rent"], top_quantile=0.9, replacement="mean"),
     "bottom": sf.TopBottomCoding(["age"], bottom=25, top=80, replacement="label"),
     "ordinal": sf.TopBottomCoding(["school"], top="middle"),
+    "far out": sf.OutlierCoding(["income", "age", "rent"], share=0.2),
     "mapping": sf.Recode(["school"], mapping={"low": "low", "middle": "rest", "high": "rest"}),
     "breaks": sf.Recode(["age", "income"], breaks=[30, 60]),
     "round": sf.Round(["income"], 100),

@@ -20,6 +20,7 @@ ALL = Members(
         "hide_rules": "rules.hide_rules:HideRules",
         "sample": "masking.sampling:Sample",
         "top_bottom_coding": "masking.top_bottom_coding:TopBottomCoding",
+        "outlier_coding": "masking.outlier_coding:OutlierCoding",
         "recode": "masking.recode:Recode",
         "round": "masking.rounding:Round",
         "follow": "masking.follow:Follow",

@@ -162,9 +162,9 @@ def robust_distances(values: Array, weights: Array) -> Array:
     itself is raised by 10⁻⁶, so that columns may be copies of each other.
     """
     present = ~np.isnan(values)
-    middle = _medians(values)
+    middle = medians_of(values)
     # 1.4826 = 1/Φ⁻¹(3/4): makes the MAD the standard deviation of normal values.
-    scale = 1.4826 * _medians(np.abs(values - middle))
+    scale = 1.4826 * medians_of(np.abs(values - middle))
     variances = np.diag(covariance_of(values, weights))
     scale = np.where(scale > 0, scale, np.sqrt(variances))
     scores = np.divide(
@@ -177,7 +177,7 @@ def robust_distances(values: Array, weights: Array) -> Array:
     return np.sqrt(np.maximum(squares, 0.0))
 
 
-def _medians(values: Array) -> Array:
+def medians_of(values: Array) -> Array:
     """Median per column over the known values; 0 for a column without any."""
     medians = np.zeros(values.shape[1])
     for j, column in enumerate(values.T):
