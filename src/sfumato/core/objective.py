@@ -464,11 +464,11 @@ class Landscape:
             if column in self.columns:
                 levels = self.levels[:, self.columns.index(column)]
                 passing &= (levels >= low) & (levels <= high)
-        for name, most in filters.get("at_most", {}).items():
+        for name, bound in filters.get("at_most", {}).items():
             if name not in AXES:
                 raise ParameterError(f"{name!r} is not an axis.{did_you_mean(name, AXES)}")
             # what only rounding distinguishes from the bound is at the bound
-            passing &= getattr(self, name) <= most + SLACK * max(1.0, abs(most))
+            passing &= getattr(self, name) <= bound + SLACK * max(1.0, abs(bound))
         if filters.get("within"):
             passing &= self.feasible()
         return passing

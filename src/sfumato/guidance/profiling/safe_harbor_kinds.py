@@ -52,5 +52,7 @@ def identifier_kinds(frame: pl.DataFrame) -> tuple[IdentifierKind, ...]:
 def _concepts(name: str, values: pl.Series) -> list[str]:
     """What a column may be, by its values and by its name, most certain first."""
     recognition = detect_identifier(name, values)
-    concepts = [] if recognition is None else [recognition.concept]
+    concepts = []
+    if recognition is not None:
+        concepts.append(recognition.concept)
     return concepts + [match.concept for match in find_all(name)]

@@ -28,7 +28,7 @@ from sfumato.interfaces.web.release_runs import decisions_of, made_first, make_v
 from sfumato.interfaces.web.requests import WriteRequest
 from sfumato.interfaces.web.table_locations import absolute_location
 from sfumato.interfaces.web.tasks import by_the_clock
-from sfumato.interfaces.web.worker import Cancelled, TaskFailed
+from sfumato.interfaces.web.worker import Cancelled
 
 if TYPE_CHECKING:
     from sfumato.interfaces.web.workbench import Workbench
@@ -94,9 +94,9 @@ class WriteBody(Body):
 class Refused(SfumatoError):
     """A call that cannot be done now, with the status it is answered with."""
 
-    def __init__(self, status: int, message: str, **more: Any) -> None:
+    def __init__(self, status: int, message: str, **details: Any) -> None:
         super().__init__(message)
-        self.status, self.more = status, more
+        self.status, self.details = status, details
 
 
 def enter(app: Any, workbench: Workbench) -> None:
@@ -130,8 +130,8 @@ def application(workbench: Workbench, *, seconds: float = MOST_SECONDS) -> Any:
     def unknown(request: Any, error: Any) -> JSONResponse:
         heads = {}
         if error.status_code == 405:
-            known = [method for method, path, _ in ROUTES if request.url.path.endswith(path)]
-            heads["allow"] = ", ".join(known)
+            methods = [method for method, path, _ in ROUTES if request.url.path.endswith(path)]
+            heads["allow"] = ", ".join(methods)
         answer = {"error": "Refused", "message": str(error.detail)}
         return JSONResponse(answer, status_code=error.status_code, headers=heads)
 
@@ -153,14 +153,14 @@ def application(workbench: Workbench, *, seconds: float = MOST_SECONDS) -> Any:
         )
     original = app.openapi
 
-    def described() -> Fields:
+    def openapi_document() -> Fields:
         document: Fields = original()
         scheme = {"type": "http", "scheme": "bearer"}
         document["components"]["securitySchemes"] = {"token": scheme}
         document["security"] = [{"token": []}]
         return document
 
-    app.openapi = described  # type: ignore[method-assign]
+    app.openapi = openapi_document  # type: ignore[method-assign]
 
     def page() -> HTMLResponse:
         return HTMLResponse(describing_page(app.openapi()))
@@ -219,10 +219,12 @@ def answering(verb: Callable[..., Awaitable[Fields]]) -> Callable[..., Any]:
             answer = await verb(*args, **fields)
         except Refused as error:
             status = error.status
-            answer = {"error": type(error).__name__, "message": str(error), **error.more}
+            answer = {"error": type(error).__name__, "message": str(error), **error.details}
         except SfumatoError as error:
-            kind = error.kind if isinstance(error, TaskFailed) else type(error).__name__
-            status = 500 if kind == "InternalError" else 400
+            kind = getattr(error, "kind", type(error).__name__)
+            status = 400
+            if kind == "InternalError":
+                status = 500
             answer = {"error": kind, "message": str(error)}
         except Exception as error:  # noqa: BLE001
             # Our bug, told without what the error says, which may quote a person.
@@ -374,20 +376,20 @@ class Verbs:
         about["decided"] = state_of_decision(workbench, version) == "current"
 
         async def write() -> Fields:
-            known = await workbench.do("before_writing", "Checking the release", **about)
-            missing = [words for words in known["warnings"] if words not in body.acknowledged]
+            check = await workbench.do("before_writing", "Checking the release", **about)
+            missing = [words for words in check["warnings"] if words not in body.acknowledged]
             if missing:
                 raise Refused(409, "acknowledge each warning, then write it", warnings=missing)
             request = WriteRequest(folder=body.folder, format=body.format, force=body.force)
             history = workbench.project.history
-            written: Fields = await workbench.do(
+            outcome: Fields = await workbench.do(
                 "write", "Writing the release", history=history, request=request, **about
             )
-            return written
+            return outcome
 
-        written = await self._limited(made_first(workbench, version, write))
-        answer = {"version": version, "folder": written["folder"], "verified": written["holds"]}
-        return {**answer, "text": render_text(written["blocks"])}
+        release = await self._limited(made_first(workbench, version, write))
+        answer = {"version": version, "folder": release["folder"], "verified": release["holds"]}
+        return {**answer, "text": render_text(release["blocks"])}
 
     async def cancel(self) -> Fields:
         """End the work under way."""
@@ -424,8 +426,8 @@ class Verbs:
         """What work answers, unless it takes too long: then it is ended."""
         limit = min(self.seconds, seconds or self.seconds)
         task = asyncio.ensure_future(work)
-        done, _ = await asyncio.wait({task}, timeout=limit)
-        if not done:
+        finished, _ = await asyncio.wait({task}, timeout=limit)
+        if not finished:
             await self.workbench.cancel()
             await asyncio.wait({task}, timeout=limit)
             task.cancel()
@@ -474,4 +476,6 @@ def _kind(schema: Fields) -> str:
     if "const" in schema:
         return str(schema["const"])
     kind = str(schema.get("type", "anything"))
-    return "nothing" if kind == "null" else kind
+    if kind == "null":
+        return "nothing"
+    return kind

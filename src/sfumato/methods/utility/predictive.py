@@ -24,7 +24,6 @@ from sfumato.methods.utility.logistic_regression import (
     fit_classes,
     fit_logistic,
     is_number,
-    predict,
     says_nothing,
     with_constant,
 )
@@ -45,6 +44,20 @@ ROUNDING = 1e-14
 NOTHING_LIKE = "nothing was released that could be mistaken for the original"
 CELLS_AT_ONCE = 1_000_000
 """Records × exchanges that are fitted side by side."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LabelScores:
+    """People set aside: their ``truth`` (positions in ``values``), and what two models say of them,
+    a row a person and a column a value; ``released`` is None where nothing was released to learn
+    from. ``majority`` is the most frequent value of those learned from.
+    """
+
+    values: tuple[str | None, ...]
+    truth: Ints
+    majority: int
+    original: Floats
+    released: Floats | None
 
 
 @parameters
@@ -154,6 +167,17 @@ class PredictiveAccuracy(ColumnUtility):
         """The accuracy learned from the release, from the original, and of the most frequent
         label.
         """
+        scores = self.label_scores(pair)
+        by_majority = float((scores.truth == scores.majority).mean())
+        # with nothing to learn from, everyone still knows the majority
+        learned = by_majority
+        if scores.released is not None:
+            learned = float((scores.released.argmax(axis=1) == scores.truth).mean())
+        is_right = scores.original.argmax(axis=1) == scores.truth
+        return (learned, float(is_right.mean()), by_majority)
+
+    def label_scores(self, pair: TablePair) -> LabelScores:
+        """What both models say of the people set aside."""
         label = pair.reading(self.label)
         learn, test = self._people(pair)
         released_labels = pair.own_values(self.label)[label.released]
@@ -163,22 +187,16 @@ class PredictiveAccuracy(ColumnUtility):
         features = features_of(
             pair, self._predictors(pair), np.concatenate([learn, test]), released
         )
-        truth = label.original[test]
         classes = len(label.values)
         # Rows to learn from come first, those to be tested on behind them.
-        tested = features.before[len(learn) :]
+        tested = with_constant(features.before[len(learn) :])
         fits = fit_classes(features.before[: len(learn)], label.original[learn], classes)
-        majority = np.bincount(label.original[learn], minlength=classes).argmax()
-        # with nothing to learn from, everyone still knows the majority
-        learned = float((majority == truth).mean())
+        majority = int(np.bincount(label.original[learn], minlength=classes).argmax())
+        from_release = None
         if len(released):
-            predicted = predict(
-                fit_classes(features.after, released_labels[released], classes), tested
-            )
-            learned = float((predicted == truth).mean())
-        is_right = predict(fits, tested) == truth
-        by_majority = float((majority == truth).mean())
-        return (learned, float(is_right.mean()), by_majority)
+            from_release = tested @ fit_classes(features.after, released_labels[released], classes)
+        truth = label.original[test]
+        return LabelScores(tuple(label.values), truth, majority, tested @ fits, from_release)
 
     def _released(self, pair: TablePair, learn: Ints) -> Ints:
         """The released rows to learn from: those of the people learned from, or as many of nobody's

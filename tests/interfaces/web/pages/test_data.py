@@ -5,6 +5,7 @@ names that would like to be markup.
 from __future__ import annotations
 
 import re
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -287,3 +288,33 @@ def _file(tab: Tab, folder: Path) -> None:
     page.get_by_role("button", name="Edit the groups by hand").click()
     page.wait_for_function("document.activeElement?.dataset.key === 'groups of level 1'")
     assert page.locator('[data-key="groups of level 1"]').evaluate(IN_SIGHT)
+    _pasted(tab)
+
+
+def _pasted(tab: Tab) -> None:
+    """Cells of a spreadsheet, by keyboard: what is no hierarchy leaves no file, and what is one is
+    looked at before it is used.
+    """
+    page = tab.page
+    tab.go("/hierarchies")
+    page.locator(".pick", has_text="onerror").click()
+    page.locator(".pick.on", has_text="onerror").wait_for()
+    page.locator("h1", has_text="onerror").wait_for()
+    page.locator('[data-key="paste hierarchy"]').focus()
+    page.keyboard.press("Enter")
+    kept = tab.bench.project / "hierarchies"
+    before = set(kept.iterdir())
+    cells, look = page.locator('[data-key="hierarchy cells"]'), '[data-key="import pasted"]'
+    cells.fill("nurse\tcare\t*\nnurse\ttrade\t*")
+    page.locator(look).press("Enter")
+    page.locator("[role=alert]", has_text="nurse").first.wait_for()
+    assert set(kept.iterdir()) == before
+    page.get_by_role("button", name="Dismiss").click()
+    cells.fill("nurse\tcare; help, and more\t*\n\nmidwife\tcare; help, and more\t*\n")
+    page.locator(look).press("Enter")
+    tab.sees("This is a preview")
+    page.locator(".level", has_text="care; help, and more").first.wait_for()
+    (file,) = set(kept.iterdir()) - before
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert file.read_text("utf-8").count("\n") == 2
+    tab.clean()

@@ -223,6 +223,7 @@ def _views(tab: Tab) -> None:
     page.get_by_role("button", name="Measure again").wait_for(timeout=LONG)
     page.get_by_role("region", name="measure, value").wait_for()
     tab.clean()
+    _prediction(tab)
 
 
 def _risks(tab: Tab) -> None:
@@ -242,6 +243,23 @@ def _risks(tab: Tab) -> None:
     page.keyboard.press("Tab")
     tab.sees("records whose own risk is above 5")
     tab.clean()
+
+
+def _prediction(tab: Tab) -> None:
+    """A column is chosen and learned from the others; what was learned is still there later."""
+    page = tab.page
+    button(tab, "Prediction").focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("predict").select_option("illness")
+    learn = page.get_by_role("button", name="Learn illness from the others")
+    learn.focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Regression").wait_for()
+    page.locator(".cards svg").first.wait_for()
+    tab.clean()
+    button(tab, "Contract").click()
+    button(tab, "Prediction").click()
+    page.get_by_role("heading", name="Regression").wait_for()
 
 
 BROKEN = """() => [...document.querySelectorAll(".panel td:nth-child(2) span")].filter(

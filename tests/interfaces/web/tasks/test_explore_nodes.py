@@ -35,7 +35,7 @@ def explored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Bench, Recipe, d
 
 
 def listed(bench: Bench, recipe: Recipe, **changes: Any) -> Any:
-    asked = {"filters": {}, "sort": "score", "falling": False, "first": 0, "count": 500} | changes
+    asked = {"filters": {}, "order": ("score", False), "part": (0, 500)} | changes
     return do(bench, "list_nodes", recipe=recipe, open_recipe=recipe, **asked)
 
 
@@ -107,7 +107,7 @@ def _unbeaten(points: dict[int, Any], among: set[int]) -> set[int]:
 def test_pages_together_are_all_in_order(explored: Any, sort: str, falling: bool) -> None:
     bench, recipe, points = explored
     pages = [
-        listed(bench, recipe, sort=sort, falling=falling, first=first, count=7)["points"]
+        listed(bench, recipe, order=(sort, falling), part=(first, 7))["points"]
         for first in range(0, len(points), 7)
     ]
     values = [node[sort] for page in pages for node in page.values()]
@@ -128,7 +128,7 @@ def test_shades_are_fifths_of_the_score(explored: Any) -> None:
 def test_what_is_no_figure_is_refused(explored: Any) -> None:
     bench, recipe, _ = explored
     with pytest.raises(ParameterError, match="is not an axis"):
-        listed(bench, recipe, sort="levels")
+        listed(bench, recipe, order=("levels", False))
     with pytest.raises(ParameterError, match="is not an axis"):
         listed(bench, recipe, filters={"at_most": {"__class__": 1.0}})
 

@@ -43,6 +43,11 @@ LONGEST_TITLE = 60
 MANY_NAMES = 10
 HEIGHTS = {"columns": 190, "map": 300, "scatter": 340, "lines": 340}
 OUTLINED: Spec = {"fill": "transparent", "stroke": RINGS, "strokeWidth": 1.5}
+# Lines of what was and what is: told apart by dashes too.
+LINES: dict[str, Spec] = {
+    "before": {"stroke": INK, "strokeWidth": 1.5, "strokeDash": [5, 4]},
+    "after": {"stroke": ACCENT, "strokeWidth": 2},
+}
 MARKS: dict[str, Spec] = {
     "bar": {"type": "bar", "fill": ACCENT, "opacity": 0.85},
     "tick": {"type": "tick", "color": INK, "thickness": 2},
@@ -103,6 +108,8 @@ def sign_of(series: Series) -> str:
     """The sign of a series in the legend."""
     if series.mark == "bar":
         return "□" if series.part == "before" else "■"
+    if series.mark == "line":
+        return "- -" if series.part == "before" else "—"
     return SIGNS.get(series.mark, "–")
 
 
@@ -170,6 +177,8 @@ def _layers(block: ChartBlock, position: int, series: Series, where: Spec) -> li
             if where[axis]["type"] == "quantitative":
                 encoding[axis] = {**where[axis], "scale": {"zero": True, "nice": True}}
     elif series.mark in ("line", "staircase"):
+        if block.kind == "lines" and series.mark == "line":
+            mark |= LINES[series.part]
         encoding["order"] = {"field": "order", "type": "quantitative"}
     elif block.kind == "map":
         largest = max((abs(point.size) for point in series.points), default=1.0) or 1.0

@@ -59,8 +59,10 @@ def before(project: Project, version: int) -> list[Recipe]:
 def _levels_in_use(landscape: Fields) -> dict[str, int] | None:
     """The levels in use, else those of the first point that nothing beats, where one is known."""
     points = landscape["points"]
-    known = [at for at in (landscape["in_use"], *landscape["front"]) if at in points]
-    return dict(points[known[0]]["levels"]) if known else None
+    for at in (landscape["in_use"], *landscape["front"]):
+        if at in points:
+            return dict(points[at]["levels"])
+    return None
 
 
 class Explore(StageView):
@@ -145,10 +147,10 @@ class Explore(StageView):
         if not landscape["fresh"]:
             return {}, {}
         if self.view in landscape_views.ON_PAGE:
-            how = {"sort": self.sort, "falling": self.falling, "first": self.first}
-            count = landscape_views.ON_PAGE[self.view]
-            page = await self.ask("list_nodes", filters=self.filters.plain, count=count, **how)
-            return page, {}
+            part = (self.first, landscape_views.ON_PAGE[self.view])
+            order = (self.sort, self.falling)
+            filters = self.filters.plain
+            return await self.ask("list_nodes", filters=filters, order=order, part=part), {}
         if self.view != "Lattice":
             return {}, {}
         if landscape["few"] or not landscape["whole"]:
@@ -310,7 +312,9 @@ class Explore(StageView):
     def _series(self, name: str, nodes: list[int], mark: MarkKind) -> Series:
         """Nodes that are drawn alike; the larger a dot, the more of them lie there."""
         self.drawn.append(nodes)
-        sizes = {} if self.draws_lattice else self.found["dots"]
+        sizes: dict[int, int] = {}
+        if not self.draws_lattice:
+            sizes = self.found["dots"]
         points = []
         for at in nodes:
             x, y = self._coordinates(self._node(at))
@@ -321,8 +325,10 @@ class Explore(StageView):
         """Nodes beyond the budget and within it, those that nothing beats, and the one in use."""
         within = [at for at in nodes if self._node(at)["within_budget"]]
         beyond = [at for at in nodes if not self._node(at)["within_budget"]]
-        drawn = self.lattice if self.draws_lattice else self.found["points"]
-        in_use = [at for at in [self.found["in_use"]] if at in drawn]
+        nodes_of_picture = self.found["points"]
+        if self.draws_lattice:
+            nodes_of_picture = self.lattice
+        in_use = [at for at in [self.found["in_use"]] if at in nodes_of_picture]
         return [
             self._series("loses more than you allow", beyond, "ring"),
             self._series("keeps the budget", within, "dot"),
@@ -481,8 +487,10 @@ class Explore(StageView):
         if self.card is None:
             return
         if self.chart is not None:
-            drawn = point is not None and (not self.draws_lattice or point["id"] in self.lattice)
-            self.chart.ring([Point(*self._coordinates(point))] if point and drawn else [])
+            rings = []
+            if point is not None and (not self.draws_lattice or point["id"] in self.lattice):
+                rings.append(Point(*self._coordinates(point)))
+            self.chart.ring(rings)
         with self.page.client, redrawn(self.card):
             if point is None:
                 text("Choose a point in the picture or the table.", "p", "soft")

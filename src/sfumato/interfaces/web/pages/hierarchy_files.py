@@ -8,16 +8,27 @@ import asyncio
 import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato.core import registry
+from sfumato.core.files import write_whole
 from sfumato.errors import SfumatoError, UnreadableInput
 from sfumato.interfaces.web import uploads
 from sfumato.interfaces.web.fields import Fields
 from sfumato.interfaces.web.forms import starting_values
-from sfumato.interfaces.web.pages.forms import DrawnForm, FormOptions
+from sfumato.interfaces.web.pages.forms import LONG_VALUE, TOO_LONG, DrawnForm, FormOptions
 from sfumato.interfaces.web.pages.partial_redraw import redrawn
-from sfumato.interfaces.web.pages.parts import AS_TYPED, VALUE, button, element, hint, section, text
+from sfumato.interfaces.web.pages.parts import (
+    AS_TYPED,
+    AS_TYPED_IN_AREA,
+    VALUE,
+    button,
+    element,
+    hint,
+    section,
+    text,
+)
+from sfumato.interfaces.web.pages.tables import folded
 from sfumato.interfaces.web.pages.widgets import Drop
 
 if TYPE_CHECKING:
@@ -32,7 +43,7 @@ class HierarchyFiles:
 
     def __init__(self, stage: HierarchyStage) -> None:
         self.stage = stage
-        self.path = ""
+        self.path, self.pasted = "", ""
 
     def draw(self, column: str) -> None:
         """Draw it."""
@@ -63,6 +74,7 @@ class HierarchyFiles:
                 words="Choose a file", field="upload hierarchy", accept=".csv,.txt", most=MOST_BYTES
             )
             drop.on("done", lambda event: self._sent(str(event.args)))
+            self._draw_paste(column)
             if self.stage.recipe.schema[column].hierarchy is not None:
                 with element("p", "tools"):
                     button(
@@ -71,6 +83,42 @@ class HierarchyFiles:
                         key="export",
                     )
             self.more = element("div", "notes", role="status")
+
+    def _draw_paste(self, column: str) -> None:
+        """Where cells that were copied from a spreadsheet are pasted."""
+        with folded(
+            "Paste it from a spreadsheet", key="paste hierarchy", unfolded=bool(self.pasted)
+        ):
+            with element("label", "block"):
+                text("One row per value: value, level 1, …, top", "span", "soft", "small")
+                about = {"rows": 8, "spellcheck": "false", AS_TYPED_IN_AREA: self.pasted}
+                area = element("textarea", "input", "mono", key="hierarchy cells", **about)
+            area.on("change", self._typed, js_handler=LONG_VALUE)
+            button(
+                "Look at what was pasted",
+                lambda: self.stage.page.wait_for(self._paste(column)),
+                key="import pasted",
+            )
+
+    def _typed(self, event: Any) -> None:
+        if event.args is None:
+            self.stage.page.say(TOO_LONG)
+        else:
+            self.pasted = str(event.args)
+
+    async def _paste(self, column: str) -> None:
+        """Look at cells as at a file of them, which the project keeps."""
+        cells = "\n".join(line for line in self.pasted.splitlines() if line.strip())
+        if not cells:
+            raise UnreadableInput("Paste the cells of the hierarchy first.")
+        folder = uploads.folder_of(self.stage.project.folder, FOLDER)
+        path = uploads.fresh(folder, f"{_file_name(column)}.csv")
+        await asyncio.to_thread(write_whole, path, f"{cells}\n".encode())
+        try:
+            await self._import(path)
+        except SfumatoError:
+            path.unlink(missing_ok=True)
+            raise
 
     def ask(self, builder: str) -> None:
         """A kind of hierarchy that cannot begin without a word: its form, and a look at it."""
@@ -123,8 +171,7 @@ class HierarchyFiles:
     async def _export(self, column: str) -> None:
         """Write the hierarchy down in the folder of the project."""
         folder = uploads.folder_of(self.stage.project.folder, FOLDER)
-        name = re.sub(r"[^\w.-]+", "-", column).strip("-.") or "column"
-        path = uploads.fresh(folder, f"{name}.csv")
+        path = uploads.fresh(folder, f"{_file_name(column)}.csv")
         try:
             answer = await self.stage.workbench.worker.ask(
                 "export_hierarchy", recipe=self.stage.recipe, column=column, path=str(path)
@@ -142,3 +189,12 @@ class HierarchyFiles:
                 "p",
             )
             button("Download it", lambda: ui.download.file(path), key="download hierarchy")
+
+
+def _file_name(column: str) -> str:
+    """A column as part of the name of a file.
+
+    >>> _file_name("job <b>")
+    'job-b'
+    """
+    return re.sub(r"[^\w.-]+", "-", column).strip("-.") or "column"

@@ -57,14 +57,14 @@ class Filters:
         """
         low, high = self.levels.get(column, ends)
         changed = (level, max(high, level)) if end == 0 else (min(low, level), level)
-        levels = {name: kept for name, kept in self.levels.items() if name != column}
+        levels = {name: range_ for name, range_ in self.levels.items() if name != column}
         if changed != ends:
             levels[column] = changed
         return dataclasses.replace(self, levels=levels)
 
     def with_bound(self, name: str, bound: float | None) -> Filters:
         """The same with another bound of a figure; None: with none."""
-        at_most = {figure: kept for figure, kept in self.at_most.items() if figure != name}
+        at_most = {figure: limit for figure, limit in self.at_most.items() if figure != name}
         if bound is not None:
             at_most[name] = bound
         return dataclasses.replace(self, at_most=at_most)
@@ -85,10 +85,10 @@ def typed_bound(entered: str, axis: ChartAxis) -> float | None:
 
 def draw_filters(stage: Explore, axes: Mapping[str, ChartAxis]) -> None:
     """The filters, behind a line that says how many combinations pass."""
-    found, filters = stage.found, stage.filters
+    landscape, filters = stage.found, stage.filters
     words = "Filters"
     if filters.used:
-        words = f"Filters: {found['passing']:,} of {found['nodes']:,} combinations pass"
+        words = f"Filters: {landscape['passing']:,} of {landscape['nodes']:,} combinations pass"
     with folded(words, key="filters", unfolded=stage.filters_open) as details:
         details.on(
             "toggle",
@@ -96,7 +96,7 @@ def draw_filters(stage: Explore, axes: Mapping[str, ChartAxis]) -> None:
             js_handler="(event) => emit(event.target.open)",
         )
         with element("div", "row", "controls"):
-            for column, ends in found["ranges"].items():
+            for column, ends in landscape["ranges"].items():
                 if ends[0] < ends[1]:
                     _levels(stage, column, ends)
         with element("div", "row", "controls"):
@@ -141,12 +141,12 @@ def _levels(stage: Explore, column: str, ends: tuple[int, int]) -> None:
 
 def _bound(stage: Explore, name: str, axis: ChartAxis) -> None:
     """What a figure may be at most."""
-    bound, unit = stage.filters.at_most.get(name), ""
+    bound, unit, scale = stage.filters.at_most.get(name), "", 1.0
     if axis.share:
-        unit = ", %"
-    shown = ""
+        unit, scale = ", %", PERCENT
+    entry = ""
     if bound is not None:
-        shown = f"{bound * PERCENT:.10g}" if axis.share else f"{bound:.10g}"
+        entry = f"{bound * scale:.10g}"
 
     def typed(event: Any) -> None:
         try:
@@ -158,7 +158,7 @@ def _bound(stage: Explore, name: str, axis: ChartAxis) -> None:
 
     with element("label", "typed"):
         text(f"{axis.title} at most{unit}", "span", "soft", "small")
-        about = {"type": "number", "step": "any", "min": 0, "^value": shown}
+        about = {"type": "number", "step": "any", "min": 0, "^value": entry}
         element("input", "input", key=f"filter {name}", **about).on(
             "change", typed, js_handler=VALUE
         )
@@ -217,11 +217,11 @@ def _list(stage: Explore, axes: Mapping[str, ChartAxis]) -> None:
     heads = [("place", False), *((column, True) for column in columns)]
     heads += [(axis.title, True) for axis in axes.values()]
     with table("All combinations", [*heads, ("note", False)], "wide"):
-        for place, (at, point) in enumerate(stage.listing["points"].items(), stage.first + 1):
+        for rank, (at, point) in enumerate(stage.listing["points"].items(), stage.first + 1):
             with element("tr", at == stage.found["in_use"] and "on"):
                 with element("th", scope="row"), element("label", "radio"):
                     _radio(stage, at, point)
-                    Words(f"{place:,}")
+                    Words(f"{rank:,}")
                 for column in columns:
                     text(str(point["levels"][column]), "td", "num")
                 for name, axis in axes.items():

@@ -36,6 +36,8 @@ class LookStage(StageView):
         self.release: Fields = {}
         self.first = {"columns": 0, "rows": 0}
         self.pair: list[str] = []
+        # The column that is predicted.
+        self.target = ""
         self.which = "all"
         self.row: int | None = None
         self.page_of_report = "owner"
@@ -170,5 +172,6 @@ OWN_VIEWS = {
     "look_risks": release_views.risks,
     "look_attacks": release_views.attacks,
     "measure": release_views.utility,
+    "look_prediction": release_views.prediction,
     "draft_reports": release_views.report,
 }

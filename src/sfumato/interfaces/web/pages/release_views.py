@@ -4,8 +4,10 @@ and its reports.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.blocks import ChartBlock
 from sfumato.core.fields import Fields
 from sfumato.interfaces.web.pages.blocks import draw_blocks
 from sfumato.interfaces.web.pages.parts import VALUE, button, element, hint, text
@@ -152,8 +154,9 @@ def _share(stage: LookStage, name: str, words: str) -> None:
 
     with element("label", "typed"):
         text(words, "span", "soft", "small")
-        shown = f"{value:.10g}" if value else ""
-        about = {"type": "number", "step": "any", "min": 0, "max": 100, "^value": shown}
+        about = {"type": "number", "step": "any", "min": 0, "max": 100}
+        if value:
+            about["^value"] = f"{value:.10g}"
         element("input", "input", key=name, **about).on("change", typed, js_handler=VALUE)
 
 
@@ -213,6 +216,56 @@ async def _measure(stage: LookStage, thorough: bool) -> None:
     blocks = await stage.page.wait_for(task)
     if blocks is not None:
         stage.workbench.findings[stage.known_as("utility")] = blocks
+        stage.project.tell()
+
+
+async def prediction(stage: LookStage) -> None:
+    """How well a column can be learned from the release; on request, since it takes a while."""
+    names = stage.release["shown"]
+    if not names:
+        text("Nothing is released that could be predicted.", "p")
+        return
+    if stage.target not in names:
+        stage.target = names[-1]
+    known_as = stage.known_as(f"prediction of {stage.target}")
+    blocks = stage.workbench.findings.get(known_as)
+    with element("div", "row", "controls"):
+        choice(
+            "predict",
+            {name: name for name in names},
+            stage.target,
+            lambda name: stage.change_view(target=name),
+            key="target",
+        )
+        button(
+            f"Learn {stage.target} from the others",
+            lambda: _predict(stage, known_as),
+            "strongly",
+            key="predict",
+        )
+    if blocks is None:
+        hint(
+            "Two models learn from the people of the original and from what was released of them; "
+            "both are tested on other people of the original."
+        )
+    else:
+        _beside_each_other(blocks)
+
+
+def _beside_each_other(blocks: list[Block]) -> None:
+    """Blocks below each other, but charts that follow one another side by side."""
+    for are_charts, part in itertools.groupby(blocks, lambda block: isinstance(block, ChartBlock)):
+        with element("div", are_charts and "cards"):
+            draw_blocks(list(part))
+
+
+async def _predict(stage: LookStage, known_as: str) -> None:
+    task = stage.workbench.do(
+        "look_prediction", "Learning from the release", of=stage.version, target=stage.target
+    )
+    blocks = await stage.page.wait_for(task)
+    if blocks is not None:
+        stage.workbench.findings[known_as] = blocks
         stage.project.tell()
 
 

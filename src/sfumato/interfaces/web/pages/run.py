@@ -174,6 +174,7 @@ def show(outcome: Fields) -> None:
     """A release as the command line tells it: the headline first."""
     draw_blocks(outcome["blocks"])
     with element("p", "next"):
+        text("Decide who may have it →", "a", "button", "strongly", href="decide", key="to decide")
         for words, path in (
             ("Explore others", "explore"),
             ("Look at it", "look"),

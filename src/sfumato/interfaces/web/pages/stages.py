@@ -74,6 +74,7 @@ STAGES = (
             ("Combinations", "look_combinations"),
             ("Attacks", "look_attacks"),
             ("Utility", "measure"),
+            ("Prediction", "look_prediction"),
             ("Contract", "look_contract"),
             ("Report", "draft_reports"),
         ),

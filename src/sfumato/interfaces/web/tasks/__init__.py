@@ -72,6 +72,7 @@ TASKS: dict[str, Task] = {
     "look_combinations": Task("look_figures:look_combinations", recipe=False),
     "look_risks": Task("risk_figures:look_risks", recipe=False),
     "look_summary": Task("look_figures:look_summary", recipe=False),
+    "look_prediction": Task("prediction:look_prediction", "long", recipe=False),
     "look_contract": Task("look:look_contract", recipe=False),
     "measure": Task("look:measure", "long", recipe=False),
     "budget_state": Task("questions:budget_state"),

@@ -18,7 +18,6 @@ from sfumato.release.alternatives import option_at
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.objective import Landscape
     from sfumato.core.progress import Progress
     from sfumato.core.recipe import Recipe
     from sfumato.interfaces.web.data_process import Bench
@@ -36,21 +35,25 @@ def list_nodes(
     recipe: Recipe,
     open_recipe: Recipe,
     filters: Mapping[str, Any],
-    sort: str,
-    falling: bool,
-    first: int,
-    count: int,
+    order: tuple[str, bool],
+    part: tuple[int, int],
 ) -> Fields:
-    """A page of the nodes that pass the filters, sorted by a figure; of equal ones the lower first.
+    """A page of the nodes that pass the filters, of equal ones the lower first: ``order`` is the
+    figure they are sorted by and whether it falls, ``part`` the first one and how many.
 
     ``shades`` says for each node listed which fifth of all that pass it belongs to by its score.
     """
     landscape = landscape_for(bench, recipe, open_recipe)
     nodes = np.flatnonzero(landscape.passing(filters))
-    values = np.asarray(getattr(landscape, _figure(landscape, sort)), dtype=np.float64)[nodes]
+    figure, falling = order
+    landscape.along(figure)  # raises where it is no figure of a node
+    values = np.asarray(getattr(landscape, figure), dtype=np.float64)[nodes]
+    if falling:
+        values = -values
     heights = landscape.levels[nodes].sum(axis=1)
-    order = np.lexsort((nodes, heights, -values if falling else values))
-    page = nodes[order[first : first + min(count, MOST_LISTED)]]
+    first, count = part
+    ranks = np.lexsort((nodes, heights, values))
+    page = nodes[ranks[first : first + min(count, MOST_LISTED)]]
     ends = np.empty(0)
     if len(nodes):
         ends = np.quantile(landscape.score[nodes], np.linspace(0, 1, SHADES + 1)[1:-1])
@@ -59,11 +62,6 @@ def list_nodes(
         "points": {int(at): dataclasses.asdict(option_at(landscape, int(at))) for at in page},
         "shades": np.searchsorted(ends, landscape.score[page], side="left").tolist(),
     }
-
-
-def _figure(landscape: Landscape, name: str) -> str:
-    landscape.along(name)  # raises where it is no figure of a node
-    return name
 
 
 def nodes_around(

@@ -105,7 +105,9 @@ def records_by_risk(class_sizes: Mapping[int, int]) -> list[int]:
 
 
 def _interval(position: int) -> str:
-    low = "0" if position == 0 else percent(RISKS[position - 1], 0).removesuffix(" %")
+    low = "0"
+    if position:
+        low = percent(RISKS[position - 1], 0).removesuffix(" %")
     return f"{low}–{percent(RISKS[position], 0)}"
 
 
@@ -114,7 +116,9 @@ def _attackers(before: Assessment, after: Assessment, threshold: float) -> list[
     rows: list[tuple[Cell, ...]] = []
     for name, (attacker, knows, figure) in MODELS.items():
         value = after.measure(name)
-        stays = "at most" if value <= threshold + SLACK else "above"
+        stays = "above"
+        if value <= threshold + SLACK:
+            stays = "at most"
         words = f"{stays} {percent(threshold)}"
         rows.append((attacker, knows, figure, Share(before.measure(name)), Share(value), words))
     above = [Share(side.measure("records_at_risk")) for side in (before, after)]
