@@ -5,6 +5,8 @@ anything.
 from __future__ import annotations
 
 import asyncio
+import csv
+import io
 import re
 import shutil
 from pathlib import Path
@@ -108,12 +110,12 @@ class HierarchyFiles:
 
     async def _paste(self, column: str) -> None:
         """Look at cells as at a file of them, which the project keeps."""
-        cells = "\n".join(line for line in self.pasted.splitlines() if line.strip())
+        cells = file_text(self.pasted)
         if not cells:
             raise UnreadableInput("Paste the cells of the hierarchy first.")
         folder = uploads.folder_of(self.stage.project.folder, FOLDER)
         path = uploads.fresh(folder, f"{_file_name(column)}.csv")
-        await asyncio.to_thread(write_whole, path, f"{cells}\n".encode())
+        await asyncio.to_thread(write_whole, path, cells.encode())
         try:
             await self._import(path)
         except SfumatoError:
@@ -189,6 +191,23 @@ class HierarchyFiles:
                 "p",
             )
             button("Download it", lambda: ui.download.file(path), key="download hierarchy")
+
+
+def file_text(cells: str) -> str:
+    r"""Cells of a spreadsheet, with tabs between them, as a file of ARX's format; text without tabs
+    is such a file already.
+
+    >>> file_text("nurse\tcare; help\t*\n\n")
+    'nurse;"care; help";*\n'
+    """
+    lines = [line for line in cells.splitlines() if line.strip()]
+    if not any("\t" in line for line in lines):
+        return "".join(f"{line}\n" for line in lines)
+    text = io.StringIO()
+    csv.writer(text, delimiter=";", lineterminator="\n").writerows(
+        csv.reader(lines, delimiter="\t")
+    )
+    return text.getvalue()
 
 
 def _file_name(column: str) -> str:
