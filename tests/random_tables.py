@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.table import Table
 from sfumato.methods.hierarchies import TableHierarchy
-from tests.oracle import TOP
+from tests.oracles.definitions import TOP
 
 
 @dataclasses.dataclass(frozen=True)

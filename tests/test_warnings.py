@@ -21,7 +21,7 @@ def warned_in(module: str, kind: str) -> None:
     "kind", ["DeprecationWarning", "RuntimeWarning", "UserWarning", "ResourceWarning"]
 )
 def test_warnings_that_name_us_are_errors_and_others_are_not(kind: str) -> None:
-    for ours in ("sfumato.core.schema", "tests.oracle"):
+    for ours in ("sfumato.core.schema", "tests.oracles.definitions"):
         with pytest.raises(Warning, match="old"):
             warned_in(ours, kind)
     warned_in("pandas.core.frame", kind)

@@ -21,7 +21,7 @@ from sfumato.errors import InternalError, SchemaError
 from sfumato.kernels import keys
 from sfumato.kernels.keys import FEW
 from sfumato.methods.hierarchies import TableHierarchy
-from tests import oracle
+from tests.oracles import definitions as oracle
 from tests.random_tables import RandomTable, tables
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.methods.formulas.uniqueness import MANY, individual_risk
-from tests.oracle import mean_of_one_over_population
+from tests.oracles.definitions import mean_of_one_over_population
 
 
 def test_francdat():

@@ -11,7 +11,7 @@ from sfumato.core.step import Goal
 from sfumato.errors import ParameterError
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
-from tests import oracle
+from tests.oracles import definitions as oracle
 from tests.random_tables import RandomTable, tables
 
 NAMES = [o.name for o in OBJECTIVES if not o.labelled]

@@ -7,7 +7,7 @@ from hypothesis import given
 from sfumato.core.population import joined
 from sfumato.core.table import Table
 from tests.methods.models.test_k_map import tables_with_population
-from tests.oracle import generalised, population_matches
+from tests.oracles.definitions import generalised, population_matches
 
 
 @given(tables_with_population())

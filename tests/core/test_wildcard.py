@@ -16,7 +16,7 @@ from sfumato.core.schema import Attribute, Missing, Role, Schema
 from sfumato.core.table import Table
 from sfumato.errors import SchemaError
 from sfumato.methods.models.k_anonymity import KAnonymity
-from tests import oracle
+from tests.oracles import definitions as oracle
 from tests.random_tables import tables
 
 RULES = {True: Missing.WILDCARD, False: Missing.CATEGORY}

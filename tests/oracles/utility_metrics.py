@@ -2,7 +2,7 @@
 
 ``rows`` are original rows of labels (None: missing), ``gone`` says which were suppressed;
 ``paths``, ``depths`` and ``node`` as in
-:mod:`tests.oracle`.
+:mod:`tests.oracles.definitions`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import itertools
 import math
 from collections import Counter
 
-from tests.oracle import released_label
+from tests.oracles.definitions import released_label
 
 
 def domain_of(rows, paths, depths, a):

@@ -15,7 +15,7 @@ from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.models.k_anonymity import KAnonymity
-from tests import oracle
+from tests.oracles import definitions as oracle
 from tests.random_tables import RandomTable, tables
 
 

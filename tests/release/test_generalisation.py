@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato import examples
 from sfumato.release.generalisation import judge_generalisation
-from tests import oracle
 from tests.methods.steps.recoding.test_optimal import COLUMNS, MINIMAL_NODES, faggioli
+from tests.oracles import definitions as oracle
 from tests.random_tables import tables
 
 

@@ -20,8 +20,8 @@ from sfumato.methods.formulas.class_bounds import (
 )
 from sfumato.methods.models.l_diversity import AlphaKAnonymity, LDiversity, PSensitive
 from sfumato.methods.models.t_closeness import TCloseness
-from tests import oracle
 from tests.methods.models.counted_tables import TREE, evidence_of
+from tests.oracles import definitions as oracle
 
 few = st.lists(st.integers(1, 4), min_size=2, max_size=3)
 

@@ -17,7 +17,7 @@ from sfumato.methods.formulas.uniqueness import (
     slide_negative_binomial,
     zayatz,
 )
-from tests.oracle import pitman_log_likelihood, zayatz_uniques
+from tests.oracles.definitions import pitman_log_likelihood, zayatz_uniques
 
 PROFILE = [
     (alpha, at)

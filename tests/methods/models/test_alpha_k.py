@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.models.l_diversity import AlphaKAnonymity
-from tests import oracle
 from tests.methods.models.counted_tables import VALUES, counted_classes, verdict_of
+from tests.oracles import definitions as oracle
 
 
 @given(

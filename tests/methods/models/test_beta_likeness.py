@@ -10,8 +10,8 @@ from sfumato import examples
 from sfumato.core.evidence import gather
 from sfumato.errors import ParameterError
 from sfumato.methods.models.beta_likeness import BetaLikeness
-from tests import oracle
 from tests.methods.models.counted_tables import counted_classes, table_of, verdict_of
+from tests.oracles import definitions as oracle
 
 KINDS = st.sampled_from(["basic", "enhanced"])
 

@@ -20,7 +20,7 @@ from sfumato.methods.models import (
     KOneAnonymity,
     OneKAnonymity,
 )
-from tests.oracle import match_counts, released_label, row_covers
+from tests.oracles.definitions import match_counts, released_label, row_covers
 from tests.random_tables import tables
 
 NOTIONS = OneKAnonymity, KOneAnonymity, KKAnonymity, KConcealment

@@ -11,8 +11,8 @@ from sfumato.core.evidence import gather
 from sfumato.core.schema import Schema
 from sfumato.errors import ParameterError
 from sfumato.methods.models.beta_likeness import DeltaDisclosure
-from tests import oracle
 from tests.methods.models.counted_tables import counted_classes, evidence_of, table_of, verdict_of
+from tests.oracles import definitions as oracle
 
 
 @given(classes=counted_classes(), delta=st.sampled_from([0.1, 0.5, 1, 2]), skip=st.booleans())

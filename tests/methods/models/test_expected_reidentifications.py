@@ -10,7 +10,7 @@ from sfumato.core.evidence import gather
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.models import ExpectedReidentifications
-from tests.oracle import class_sizes, fewest_dropped, mean_of_one_over_population
+from tests.oracles.definitions import class_sizes, fewest_dropped, mean_of_one_over_population
 from tests.random_tables import tables
 
 

@@ -20,7 +20,7 @@ from sfumato.errors import Unsatisfiable
 from sfumato.methods.models import AverageRisk, ExpectedReidentifications, KAnonymity, RecordsAtRisk
 from sfumato.methods.models.risk_thresholds import fewest_records
 from sfumato.methods.steps import GlobalRecoding
-from tests import oracle
+from tests.oracles import definitions as oracle
 from tests.random_tables import tables
 
 PROMISES = [

@@ -15,7 +15,7 @@ from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.hierarchies import intervals, suppress
 from sfumato.methods.models import DeltaPresence, KAnonymity, KMap
 from sfumato.methods.models.population import least_population
-from tests.oracle import generalised, population_matches, surely_in_population
+from tests.oracles.definitions import generalised, population_matches, surely_in_population
 from tests.random_tables import tables
 
 

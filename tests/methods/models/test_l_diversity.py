@@ -11,8 +11,8 @@ from sfumato import examples
 from sfumato.core.evidence import gather
 from sfumato.errors import ParameterError
 from sfumato.methods.models.l_diversity import LDiversity
-from tests import oracle
 from tests.methods.models.counted_tables import counted_classes, verdict_of
+from tests.oracles import definitions as oracle
 
 
 def judged(dataset, model):

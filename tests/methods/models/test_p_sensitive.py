@@ -10,8 +10,8 @@ from sfumato.errors import ParameterError
 from sfumato.methods.formulas.class_bounds import most_classes
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.models.l_diversity import LDiversity, PSensitive
-from tests import oracle
 from tests.methods.models.counted_tables import counted_classes, evidence_of, verdict_of
+from tests.oracles import definitions as oracle
 
 
 @given(classes=counted_classes(), p=st.integers(1, 2), k=st.integers(1, 8))

@@ -12,7 +12,7 @@ from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.hierarchies import intervals
 from sfumato.methods.models import DeltaPresence, KMap
-from tests.oracle import class_sizes, generalised, population_matches, row_covers
+from tests.oracles.definitions import class_sizes, generalised, population_matches, row_covers
 from tests.random_tables import tables
 
 

@@ -11,7 +11,7 @@ from sfumato.core.table import Table
 from sfumato.errors import ParameterError
 from sfumato.methods.formulas.uniqueness import population_uniques
 from sfumato.methods.models import KAnonymity, PopulationUniqueness
-from tests.oracle import class_persons, class_sizes, zayatz_uniques
+from tests.oracles.definitions import class_persons, class_sizes, zayatz_uniques
 from tests.random_tables import tables
 
 

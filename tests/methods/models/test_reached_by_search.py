@@ -20,8 +20,8 @@ from sfumato.errors import Unsatisfiable
 from sfumato.methods.models.beta_likeness import DeltaDisclosure
 from sfumato.methods.models.t_closeness import TCloseness
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
-from tests import oracle
 from tests.methods.models.counted_tables import TREE, many_models
+from tests.oracles import definitions as oracle
 from tests.random_tables import tables
 
 VALUES = ("1", "2", "4")

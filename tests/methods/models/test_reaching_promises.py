@@ -32,7 +32,7 @@ from sfumato.methods.models import (
     StochasticTCloseness,
 )
 from sfumato.methods.steps import GlobalRecoding
-from tests.oracle import all_nodes, generalised
+from tests.oracles.definitions import all_nodes, generalised
 from tests.random_tables import tables
 
 REACHABLE = [

@@ -16,7 +16,7 @@ from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.models import AverageRisk, KAnonymity, MaximumRisk, RecordsAtRisk
 from sfumato.methods.steps import GlobalRecoding
-from tests.oracle import class_persons, class_sizes, compatible_rows, fewest_dropped
+from tests.oracles.definitions import class_persons, class_sizes, compatible_rows, fewest_dropped
 from tests.random_tables import tables
 from tests.test_reference_arx import table as adult
 

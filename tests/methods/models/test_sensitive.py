@@ -25,7 +25,6 @@ from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.models.l_diversity import AlphaKAnonymity, LDiversity, PSensitive
 from sfumato.methods.models.t_closeness import TCloseness
 from sfumato.methods.steps import GlobalRecoding, KMember, LocalRecoding, Mondrian
-from tests import oracle
 from tests.methods.models.counted_tables import (
     counted_classes,
     counted_dataset,
@@ -35,6 +34,7 @@ from tests.methods.models.counted_tables import (
     table_of,
     verdict_of,
 )
+from tests.oracles import definitions as oracle
 
 ONE_OF_EACH = [
     LDiversity("secret", l=2),

@@ -16,7 +16,7 @@ from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.formulas.bridge import implied_t
 from sfumato.methods.models import StochasticTCloseness, TCloseness
-from tests.oracle import laplace_density, multiplicative, randomised
+from tests.oracles.definitions import laplace_density, multiplicative, randomised
 
 groups = st.lists(st.lists(st.integers(-5, 12), min_size=1, max_size=4), min_size=1, max_size=4)
 scales = st.sampled_from([0.3, 1.0, 4.0])

@@ -13,7 +13,7 @@ from sfumato.core.evidence import gather
 from sfumato.core.table import Table
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.models import KAnonymity, KOnCombinations, KOnSubsets
-from tests.oracle import class_persons, compatible_rows, smallest_group
+from tests.oracles.definitions import class_persons, compatible_rows, smallest_group
 from tests.random_tables import tables
 
 

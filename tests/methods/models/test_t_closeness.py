@@ -19,7 +19,6 @@ from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.models.t_closeness import TCloseness
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
-from tests import oracle
 from tests.methods.models.counted_tables import (
     TREE,
     VALUES,
@@ -29,6 +28,7 @@ from tests.methods.models.counted_tables import (
     table_of,
     verdict_of,
 )
+from tests.oracles import definitions as oracle
 
 POSITIONS = [float(value) for value in VALUES]
 EARTH_MOVERS = ("equal", "ordered", "numeric", "hierarchical")

@@ -15,7 +15,7 @@ from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.table import Table
 from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.steps.local.regions import SUPPRESSED, regions_of_rows
-from tests import oracle
+from tests.oracles import definitions as oracle
 from tests.random_tables import hierarchies
 
 GRADES = ("low", "mid", "high", "top")

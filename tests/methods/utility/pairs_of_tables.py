@@ -7,7 +7,7 @@ import polars as pl
 
 import sfumato as sf
 from sfumato.core.pair import TablePair
-from tests import oracle
+from tests.oracles import definitions as oracle
 
 
 def recoded(table, node, k):

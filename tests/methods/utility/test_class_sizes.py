@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.pair import TablePair
-from tests import oracle
 from tests.methods.utility.pairs_of_tables import recoded
+from tests.oracles import definitions as oracle
 from tests.oracles import utility_metrics
 from tests.random_tables import tables
 

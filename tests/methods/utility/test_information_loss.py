@@ -12,8 +12,8 @@ import sfumato as sf
 from sfumato.core.pair import TablePair
 from sfumato.core.table import Table
 from sfumato.release.evaluation import default_metrics
-from tests import oracle
 from tests.methods.utility.pairs_of_tables import patients, recoded
+from tests.oracles import definitions as oracle
 from tests.oracles import utility_metrics
 from tests.random_tables import tables
 

@@ -20,7 +20,7 @@ from sfumato.methods.attacks.file_risks.reidentification import (
     ShareAtRisk,
     UniqueRecords,
 )
-from tests import oracle
+from tests.oracles import definitions as oracle
 from tests.random_tables import tables
 
 

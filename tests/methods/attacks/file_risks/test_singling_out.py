@@ -21,7 +21,7 @@ from sfumato.methods.attacks.file_risks.singling_out import (
     unique_records,
     why_alone,
 )
-from tests import oracle
+from tests.oracles import definitions as oracle
 from tests.random_tables import tables
 
 

@@ -24,7 +24,7 @@ from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.steps.local.grid import DecimalStep, default_step
-from tests import oracle
+from tests.oracles import definitions as oracle
 
 NUMBERS = re.compile(
     r"\[(?P<low>[^,]+), (?P<high>[^\])]+)(?P<end>[\])])|(?P<first>\d+)-(?P<last>\d+)"

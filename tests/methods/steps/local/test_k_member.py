@@ -28,8 +28,8 @@ from sfumato.methods.models import (
 )
 from sfumato.methods.steps.local.k_member import KMember, plan_k_member
 from sfumato.methods.steps.local.mondrian import plan_mondrian
-from tests import oracle
 from tests.methods.steps.mixed_tables import check_release, mixed_tables, partition
+from tests.oracles import definitions as oracle
 
 QUASI = (Role.QUASI,)
 EVERYTHING = {"pool": 0, "block": 10**6}

@@ -26,8 +26,8 @@ from sfumato.methods.models import (
 )
 from sfumato.methods.steps.local import mondrian_cuts
 from sfumato.methods.steps.local.mondrian import Mondrian, plan_mondrian
-from tests import oracle
 from tests.methods.steps.mixed_tables import mixed_tables, partition
+from tests.oracles import definitions as oracle
 
 QUASI = (Role.QUASI,)
 

@@ -16,9 +16,9 @@ from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.steps.recoding.anytime import Anytime, Bounds, anytime
 from sfumato.methods.steps.recoding.classical import choose, datafly, every_table, mingen
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
-from tests import oracle
 from tests.methods.steps.recoding.test_classical import lattice_of, lattices, turned
 from tests.methods.steps.recoding.test_optimal import SmallCrowds
+from tests.oracles import definitions as oracle
 from tests.random_tables import RandomTable
 
 NAMES = [o.name for o in OBJECTIVES if not o.minimal and not o.labelled]

@@ -37,8 +37,8 @@ from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 from sfumato.methods.steps.recoding.predictive_tagging import (
     Tags,
 )
-from tests import oracle
 from tests.methods.steps.recoding.test_optimal import MINIMAL_NODES, SmallCrowds, faggioli, in_order
+from tests.oracles import definitions as oracle
 from tests.random_tables import RandomTable, tables
 
 NAMES = [o.name for o in OBJECTIVES if not o.labelled]

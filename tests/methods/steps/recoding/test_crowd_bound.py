@@ -27,9 +27,9 @@ from sfumato.methods.steps.recoding.anytime import anytime
 from sfumato.methods.steps.recoding.classical import choose, every_table, mingen
 from sfumato.methods.steps.recoding.crowd_bound import CrowdBound, CrowdPrices, _terms
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
-from tests import oracle
 from tests.methods.steps.recoding.test_classical import lattice_of
 from tests.methods.steps.recoding.test_optimal import SmallCrowds
+from tests.oracles import definitions as oracle
 from tests.random_tables import RandomTable, tables
 
 NAMES = [o.name for o in OBJECTIVES if not o.minimal and not o.labelled]

@@ -24,7 +24,7 @@ from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.methods.hierarchies import TableHierarchy
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
-from tests import oracle
+from tests.oracles import definitions as oracle
 from tests.random_tables import RandomTable, tables
 
 

@@ -21,7 +21,7 @@ from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 from sfumato.methods.steps.recoding.optimal import Search, k_minimal
-from tests import oracle
+from tests.oracles import definitions as oracle
 from tests.random_tables import RandomTable, tables
 
 NAMES = [o.name for o in OBJECTIVES if not o.labelled]

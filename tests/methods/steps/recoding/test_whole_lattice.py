@@ -29,7 +29,7 @@ from sfumato.methods.steps.recoding.whole_lattice import (
     survey,
     whole_lattice,
 )
-from tests import oracle
+from tests.oracles import definitions as oracle
 from tests.random_tables import RandomTable, tables
 
 NAMES = [o.name for o in OBJECTIVES if not o.labelled]

@@ -28,7 +28,7 @@ from sfumato.methods.models.subsets import KOnCombinations, KOnSubsets
 from sfumato.methods.steps.suppression import cells as cell_suppression
 from sfumato.methods.steps.suppression.cells import cheapest_sets
 from sfumato.methods.steps.suppression.suppression import Suppress
-from tests import oracle
+from tests.oracles import definitions as oracle
 
 BLANK = object()
 """A cell that we suppressed, to tell it from one that was missing before."""

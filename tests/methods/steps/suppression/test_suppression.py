@@ -24,7 +24,7 @@ from sfumato.methods.models.l_diversity import LDiversity
 from sfumato.methods.models.subsets import KOnCombinations, KOnSubsets
 from sfumato.methods.steps.recoding.global_recoding import GlobalRecoding
 from sfumato.methods.steps.suppression.suppression import Suppress
-from tests import oracle
+from tests.oracles import definitions as oracle
 from tests.random_tables import tables
 
 

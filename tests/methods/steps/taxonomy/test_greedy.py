@@ -23,7 +23,7 @@ from sfumato.methods.steps.taxonomy.cut import Ground, best_split, entropy, gain
 from sfumato.methods.steps.taxonomy.greedy import BottomUpGeneralization, TopDownSpecialization
 from sfumato.methods.steps.taxonomy.greedy import _Generalising as Generalising
 from sfumato.methods.steps.taxonomy.greedy import _Specialising as Specialising
-from tests import oracle
+from tests.oracles import definitions as oracle
 from tests.random_tables import RandomTable, tables
 
 STEPS = (TopDownSpecialization, BottomUpGeneralization)

@@ -20,7 +20,7 @@ from sfumato.methods.models.k_anonymity import KAnonymity
 from sfumato.methods.models.l_diversity import LDiversity
 from sfumato.methods.steps.taxonomy.cut import Ground
 from sfumato.methods.steps.taxonomy.k_optimize import CutCosts, KOptimize, points_of_all, shares
-from tests import oracle
+from tests.oracles import definitions as oracle
 
 OBJECTIVES = ("discernibility", "classification")
 
