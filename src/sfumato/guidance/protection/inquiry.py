@@ -115,18 +115,18 @@ class Inquiry:
         proposed = terms_for(
             answers, inspected.dataset.schema, inspected.distinct, inspected.people
         )
-        tried = tried_people(people)
+        sample_size = tried_people(people)
         means = step_for(inspected.dataset)
         data = SearchInput(
             inspected.dataset,
             inspected.recipe,
-            _with_class_size(proposed, class_size_of(terms, plan, inspected.people, tried)),
+            _with_class_size(proposed, class_size_of(terms, plan, inspected.people, sample_size)),
             plan,
             answers.keep,
             None if means is None else means.step,
             () if loaded is None else loaded.steps,
         )
-        return cls(inspected, context, terms, own_changes, data, seed, tried)
+        return cls(inspected, context, terms, own_changes, data, seed, sample_size)
 
     @property
     def search_seed(self) -> Seed:

@@ -46,6 +46,7 @@ from sfumato.release.written_files import read_json
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.core.table import Table
+    from sfumato.guidance.protection.protect import ProtectionOptions
     from sfumato.release.decision.tiers import Tier
     from sfumato.release.table_release import TableRelease
 
@@ -169,22 +170,21 @@ def inquire_next(
     table: Any,
     context: ProtectionContext | None,
     *,
-    folder: Path,
-    earlier_original: Any,
     changes: Sequence[Any],
     seed: Seed,
-    people: int | None,
+    options: ProtectionOptions,
     progress: Progress,
 ) -> NextInquiry:
-    """Do to a table what was done in an earlier release.
+    """Do to a table what was done in the earlier release that the options name.
 
     Raises:
         ReleaseRefused: the recipe does not hold on these rows.
     """
+    folder = Path(str(options.earlier))
     last = Predecessor.read(folder)
     merged = _merged(last.context(), context)
     recipe, anew = recipe_like(folder)
-    earlier = tuple(earlier_releases(last, earlier_original))
+    earlier = tuple(earlier_releases(last, options.earlier_original))
     dataset = table_of(table, recipe)
     own_changes = changes_of(tuple(changes))
     plan_changes(own_changes, dataset)
@@ -204,7 +204,9 @@ def inquire_next(
     plan = plan_changes((), dataset)
     data = SearchInput(inspected.dataset, recipe, proposed, plan, merged.answers.keep)
     terms = merged.terms(recipe)
-    inquiry = Inquiry(inspected, merged, terms, own_changes, data, seed, tried_people(people))
+    inquiry = Inquiry(
+        inspected, merged, terms, own_changes, data, seed, tried_people(options.people)
+    )
     release, how = _made(inquiry, folder, recipe, part_of(progress, 0.1, 0.9))
     trial = inquiry.ground.run(release.recipe, inquiry.terms.requested)
     after = NextRelease(

@@ -140,11 +140,9 @@ def _protect_next(
     found = inquire_next(
         table,
         context,
-        folder=Path(str(options.earlier)),
-        earlier_original=options.earlier_original,
         changes=changes,
         seed=seed,
-        people=options.people,
+        options=options,
         progress=part_of(progress, 0.0, 0.6),
     )
     rest = part_of(progress, 0.6, 1.0)

@@ -207,12 +207,12 @@ def _tell_places(
     from sfumato.guidance.protection.protection import NOTHING_SHARED
 
     helpful = protection.decision.changes
-    again = None
+    repeated_command = None
     if helpful:
-        again = f"the same command with {helpful[0].flag}"
+        repeated_command = f"the same command with {helpful[0].flag}"
     if not is_written:
         tell(f"[red]{as_sentence(NOTHING_SHARED)}[/]")
-        tell_next(again or f"sfumato profile {shlex.quote(data)}", quiet=files.quiet)
+        tell_next(repeated_command or f"sfumato profile {shlex.quote(data)}", quiet=files.quiet)
         return
     share, owner = files.output / "share", files.output / "owner"
     verify = f"sfumato verify {shlex.quote(str(share))} --original {shlex.quote(data)}"
@@ -222,6 +222,6 @@ def _tell_places(
         f"keep   {owner}: decision, recipe, lock, owner's report",
         f"next:  {verify}",
     ]
-    if again is not None and protection.decision.exit_code:
-        lines.append(f"or:    {again} --force")
+    if repeated_command is not None and protection.decision.exit_code:
+        lines.append(f"or:    {repeated_command} --force")
     tell("\n" + escape("\n".join(lines)), quiet=files.quiet)

@@ -136,11 +136,12 @@ def _relinked_rows(
 ) -> Line:
     """Who is found by all of their records together, put together by columns that they share."""
     entry = evidence.attack(RELINKED, "prosecutor")
-    known = () if evidence.file is None else evidence.file.quasi
-    linking = [] if entry is None else [name for name in entry.knows if name not in known]
+    columns: tuple[str, ...] = ()
+    if entry is not None and evidence.file is not None:
+        columns = tuple(name for name in entry.knows if name not in evidence.file.quasi)
     words = (
         "somebody who knows the quasi-identifiers of all records of a person, which"
-        f" {join_words(linking)} {inflect(len(linking), 'links', 'link')}, finds"
+        f" {join_words(columns)} {inflect(len(columns), 'links', 'link')}, finds"
     )
     return _attack_line(
         "T2", evidence, RELINKED, "prosecutor", words=words, asked_by=asked_by, limits=limits

@@ -64,10 +64,10 @@ def relinked_rows(pair: TablePair, *, people: int, seed: Seed) -> AttackEvidence
         return AttackEvidence(RELINKED, INTRUDER, "unknown", reason=reason)
     sets = RecordSets.of(pair, columns)
     numbers = np.unique(persons)
-    tried = max(1, min(people, len(numbers), MOST_WORK // len(pair.rows)))
-    if tried < len(numbers):
+    sample_size = max(1, min(people, len(numbers), MOST_WORK // len(pair.rows)))
+    if sample_size < len(numbers):
         draw = seed.stream("relinked rows: people")
-        numbers = np.sort(draw.choice(numbers, size=tried, replace=False))
+        numbers = np.sort(draw.choice(numbers, size=sample_size, replace=False))
     intruder = _Intruder(pair, persons, sets)
     chances = [intruder.chance(np.flatnonzero(persons == number)) for number in numbers]
     everybody = len(np.unique(persons))
@@ -75,7 +75,7 @@ def relinked_rows(pair: TablePair, *, people: int, seed: Seed) -> AttackEvidence
         attack=RELINKED,
         intruder=INTRUDER,
         status="tried",
-        figure=Figure.of_rate(float(np.mean(chances)), tried, everybody),
+        figure=Figure.of_rate(float(np.mean(chances)), sample_size, everybody),
         knows=(*columns, *pair.quasi),
         baseline=1 / everybody,
     )
@@ -101,19 +101,19 @@ def linking_columns(pair: TablePair) -> tuple[str, ...]:
     person = persons[pair.rows]
     order = np.argsort(person, kind="stable")
     _, starts, counts = np.unique(person[order], return_index=True, return_counts=True)
-    several = counts > 1
-    if not several.any():
+    has_several = counts > 1
+    if not has_several.any():
         return ()
-    linking = []
+    names = []
     for name in pair.columns:
         if NOT_COMPARED & set(pair.original.schema[name].roles):
             continue
         codes = pair.encoded(name)[1].codes[order]
         lowest, highest = (bound.reduceat(codes, starts) for bound in (np.minimum, np.maximum))
-        same = float((lowest == highest)[several].mean())
-        if same >= SAME_IN_MOST and codes.min() < codes.max():
-            linking.append(name)
-    return tuple(linking)
+        share = float((lowest == highest)[has_several].mean())
+        if share >= SAME_IN_MOST and codes.min() < codes.max():
+            names.append(name)
+    return tuple(names)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -141,13 +141,13 @@ class RecordSets:
 
     def all_of(self, marks: Bools) -> Bools:
         """Per set whether all of its rows are marked."""
-        held: Bools = np.logical_and.reduceat(marks[self.order], self.starts)
-        return held
+        marked_sets: Bools = np.logical_and.reduceat(marks[self.order], self.starts)
+        return marked_sets
 
     def any_of(self, marks: Bools) -> Bools:
         """Per set whether one of its rows is marked."""
-        held: Bools = np.logical_or.reduceat(marks[self.order], self.starts)
-        return held
+        marked_sets: Bools = np.logical_or.reduceat(marks[self.order], self.starts)
+        return marked_sets
 
     def rows_of(self, number: int) -> Ints:
         """The released rows of a set."""
@@ -165,7 +165,7 @@ class _Intruder:
         self.persons = persons
         self.person_of_released = persons[pair.rows]
         # Per column: which label (first axis) may stand for which original value (second axis).
-        self.fitting = [_fitting(pair, reading) for reading in self.readings]
+        self.label_fits = [_fitting(pair, reading) for reading in self.readings]
 
     def chance(self, rows: Ints) -> float:
         """The chance that the set which is guessed for the person of some original rows is theirs.
@@ -179,17 +179,17 @@ class _Intruder:
             return 0.0
         own_set = int(np.bincount(self.sets.set_of[own_rows]).argmax())
         fits = np.stack([self._fits(row) for row in rows])
-        small = self.sets.sizes <= len(rows)
-        candidates = np.flatnonzero(small & self.sets.all_of(np.logical_or.reduce(fits)))
+        is_small = self.sets.sizes <= len(rows)
+        candidates = np.flatnonzero(is_small & self.sets.all_of(np.logical_or.reduce(fits)))
         candidates = self._largest_that_match(candidates, fits)
         if len(candidates):
             return float(own_set in candidates) / len(candidates)
         is_whole = np.logical_and.reduce([self.sets.any_of(fit) for fit in fits])
-        whole = np.flatnonzero(is_whole & (self.sets.sizes >= len(rows)))
-        if own_set not in whole:
+        large_sets = np.flatnonzero(is_whole & (self.sets.sizes >= len(rows)))
+        if own_set not in large_sets:
             return 0.0
         # A set of 12 records may hold three people with four each.
-        return float(len(rows) / self.sets.sizes[whole].sum())
+        return float(len(rows) / self.sets.sizes[large_sets].sum())
 
     def _fits(self, row: int) -> Bools:
         """Per released row whether it may be that of an original row."""
@@ -199,20 +199,20 @@ class _Intruder:
         # The codes of classes stand in the order of the names of columns.
         for place, column in enumerate(np.argsort([reading.name for reading in self.readings])):
             value = int(self.readings[column].before.narrow[row])
-            fits &= self.fitting[column][self.classes.codes[:, place], value]
+            fits &= self.label_fits[column][self.classes.codes[:, place], value]
         return fits[self.classes.kind_of]
 
     def _largest_that_match(self, candidates: Ints, fits: Bools) -> Ints:
         """The largest sets whose records can all be given to different records of the person."""
         sizes = self.sets.sizes[candidates]
         for size in sorted(set(sizes.tolist()), reverse=True):
-            matching = [
+            matched_sets = [
                 number
                 for number in candidates[sizes == size]
                 if _all_have_a_place(fits[:, self.sets.rows_of(int(number))])
             ]
-            if matching:
-                return np.array(matching, dtype=np.int64)
+            if matched_sets:
+                return np.array(matched_sets, dtype=np.int64)
         return np.array([], dtype=np.int64)
 
 
@@ -222,13 +222,13 @@ def _fitting(pair: TablePair, reading: Reading) -> Bools:
     A reading takes ranges for closed; who writes [30, 40) means numbers below 40, and what fits
     fewer people finds them more easily.
     """
-    fitting = np.stack([reading.held_by(label) for label in range(len(reading.labels))])
+    label_fits = np.stack([reading.held_by(label) for label in range(len(reading.labels))])
     for label, text in enumerate(reading.labels):
         if reading.scale == "number" and text is not None and _is_open(str(text)):
-            fitting[label, reading.places == reading.high[label]] = False
+            label_fits[label, reading.places == reading.high[label]] = False
     # What is known to belong together does, however it is written.
-    fitting[reading.after.codes, reading.before.codes[pair.rows]] = True
-    return fitting
+    label_fits[reading.after.codes, reading.before.codes[pair.rows]] = True
+    return label_fits
 
 
 def _is_open(label: str) -> bool:
