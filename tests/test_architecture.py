@@ -106,7 +106,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "interfaces.sql_tests": GROUND,
     # a script calls things by their public names, where they have one
     "interfaces.scripts": GROUND | {"__init__"},
-    "interfaces.testing": GROUND | {"interfaces.api"},
+    "testing": GROUND | {"interfaces.api"},
     "interfaces.accessors": {"interfaces.api"},
     "interfaces.cli": (
         GROUND

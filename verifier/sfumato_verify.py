@@ -140,12 +140,27 @@ def read_certificate(data: bytes) -> Document:
     if not isinstance(document, dict) or document.get("sfumato_certificate") != 3 or nested > 64:
         raise Refused("it is not a certificate of version 3")
     lists = all(isinstance(document.get(name), list) for name in LISTS)
+    lists = lists and all(map(typed, [*document["verdicts"], *document["limits"]]))
     required = set(ENVELOPE.split()) - {"?signature"}
     if document.get("shape") == "table" and not (fits(document) and lists):
         raise Refused("it has other fields than a certificate")
     if not required <= set(document) or not isinstance(document["files"], dict):
         raise Refused("it lacks fields of a certificate")
     return document
+
+
+def typed(entry: Any) -> bool:
+    """Whether the parts of a verdict or a limit are of their types: true is no number."""
+    if not isinstance(entry, dict):
+        return False
+    whole = [entry.get(name, 0) for name in ("failing_classes", "failing_records")]
+    numbers = [entry.get(name) for name in ("attained", "required", "value", "limit")]
+    truths = [entry.get(name, True) for name in ("holds", "refuses", "of_persons")]
+    return (
+        all(type(part) is int for part in whole)
+        and all(part is None or type(part) in (int, float) for part in numbers)
+        and all(type(part) is bool for part in truths)
+    )
 
 
 def canonical(document: Any, *without: str) -> bytes:
@@ -300,6 +315,7 @@ def whole(text: str) -> int:
     return int(text)
 
 
+COMMA = str.maketrans(",.", ".,")
 DAY, CLOCK = r"[0-9]{4}-[0-9]{2}-[0-9]{2}", r"[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?"
 EXPONENT = "([eE][+-]?[0-9]+)?"
 TYPES: dict[str, tuple[str, Callable[[str], Any]]] = {
@@ -320,6 +336,9 @@ class Table:
 
     def __init__(self, file: Path, section: Document) -> None:
         form = section["form"]
+        marks = (form.get("null", ""), form.get("quote", '"'), form.get("decimal", "."))
+        if marks[:2] != ("", '"') or marks[2] not in (".", ","):
+            raise Unreadable("the certificate describes its form in unknown terms")
         self.types: dict[str, str] = form["types"]
         is_csv = section["format"] == "csv"
         self.columns = csv_columns(file, form) if is_csv else jsonl_columns(file)
@@ -330,7 +349,8 @@ class Table:
             pattern, convert = TYPES[kind]
             values: dict[Any, Any] = {None: None}
             for text in set(self.columns[name]) - {None}:
-                plain = text.replace(point, ".") if kind == "decimal" else text
+                swap = kind == "decimal" and point != "."
+                plain = text.translate(COMMA) if swap else text
                 try:
                     values[text] = convert(plain) if re.fullmatch(pattern, plain) else values[0]
                 except (ValueError, KeyError):
@@ -343,9 +363,13 @@ def csv_columns(file: Path, form: Document) -> dict[str, list[Any]]:
     """The columns of a CSV as text."""
     try:
         text = file.read_bytes().decode(form.get("encoding", "utf-8")).removeprefix("\ufeff")
+        delimiter = form.get("delimiter", ",")
+        if not (isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()):
+            raise Unreadable("its delimiter is none")
+        refuse_stray_signs(text, delimiter)
         csv.field_size_limit(2**31 - 1)
         lines = io.StringIO(text.lstrip("\r\n"), newline="")
-        records = list(csv.reader(lines, delimiter=form.get("delimiter", ","), strict=True))
+        records = list(csv.reader(lines, delimiter=delimiter, strict=True))
     except (LookupError, UnicodeError, csv.Error):
         raise Unreadable("its encoding or its quotes are broken") from None
     if not records or "\0" in text:
@@ -363,6 +387,16 @@ def csv_columns(file: Path, form: Document) -> dict[str, list[Any]]:
     ):
         raise Unreadable("its records differ in their number of fields, or names of columns repeat")
     return dict(zip(names, columns))
+
+
+def refuse_stray_signs(text: str, delimiter: str) -> None:
+    """Quotes stand around whole fields, and outside of them a carriage return before a line end."""
+    if '"' not in text and "\r" not in text:
+        return
+    mark = re.escape(delimiter)
+    bare = re.sub(rf'(?:(?<=[{mark}\n])|\A)"[^"]*(?:""[^"]*)*"(?=[{mark}\r\n]|\Z)', "", text)
+    if '"' in bare or re.search(r"\r(?!\n)", bare):
+        raise Unreadable("a quote or a carriage return is where none may be")
 
 
 def restored(text: str) -> str:
@@ -504,6 +538,8 @@ class Promise:
         c, t, required = self.fields.get("c"), self.name == "t_closeness", self.required
         plain = all(type(v) in (int, float) for v in (required, self.k, 1 if c is None else c))
         if not plain or (self.how == "recursive") != (c is not None) or c == 0:
+            return False
+        if not self.sensitive and self.name not in ("k_anonymity", "maximum_risk"):
             return False
         if t and len(self.sensitive) > 1 and self.how in ("ordered", "numeric"):
             return False
@@ -756,12 +792,18 @@ def beside_original(
 ) -> tuple[str, str]:
     """What the released table alone decides of a promise that compares with the original."""
     specs = document["recipe"]["columns"]
-    verdict = promise.verdict(classes, specs)
-    open_words = f"it compares with the original; released alone it is {verdict['attained']}"
     suppressed, attained = document["suppressed_records"], entry["attained"]
     bounded = promise.name == "t_closeness" and suppressed is not None and attained is not None
     bounded = bounded and classes.person is None
-    if not bounded or not released_unchanged(document, promise.sensitive):
+    bounded = bounded and released_unchanged(document, promise.sensitive)
+    open_words = "it compares with the original"
+    try:
+        verdict = promise.verdict(classes, specs)
+        open_words += f"; released alone it is {verdict['attained']}"
+    except Unreadable:
+        if bounded:
+            raise
+    if not bounded:
         return ORIGINAL, open_words
     if suppressed == 0:
         return compare(verdict, entry, document)
@@ -804,7 +846,7 @@ def table_claims(document: Document, table: Table, classes: Classes) -> Iterator
     data, names, recipe = document["data"], list(table.columns), document["recipe"]
     same = (data["rows"], data["columns"]) == (table.rows, names)
     yield Claim("rows and columns", state(same), f"{table.rows} rows, {len(names)} columns")
-    texts = [name for name in names if table.types.get(name) == "text"]
+    texts = [name for name in names if table.types.get(name, "text") == "text"]
     cells = {n: runs(n) + sum(map(runs, table.columns[n] if n in texts else ())) for n in names}
     formulas = {name: count for name, count in cells.items() if count}
     if data["format"] == "csv" and data.get("formulas") != formulas:

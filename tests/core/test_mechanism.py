@@ -166,7 +166,7 @@ def test_no_table_shows_a_mechanism():
 
 
 def test_a_test_of_promises_fails():
-    from sfumato.interfaces.testing import assert_promise
+    from sfumato.testing import assert_promise
 
     with pytest.raises(AssertionError):
         assert_promise(people(), CLOSE)

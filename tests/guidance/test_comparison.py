@@ -190,7 +190,7 @@ def test_what_is_written(files, tmp_path):
     )
     folder = found.write(tmp_path / "out")
     names = {f.name for f in folder.iterdir()}
-    assert names == {"comparison.json", "comparison.csv", "comparison.html", "map.svg", "map.png"}
+    assert names == {"comparison.json", "comparison.csv", "comparison.html", "map.svg"}
     assert json.loads((folder / "comparison.json").read_text())["front"] == [
         o.name for o in found.front
     ]
@@ -198,7 +198,10 @@ def test_what_is_written(files, tmp_path):
     assert "grid k=2" in page and "http" not in page.replace("http-equiv", "")
     with pytest.raises(OutputError, match="already holds"):
         found.write(folder)
+    found.write(folder, force=True, pictures=True)
     assert (folder / "map.png").read_bytes()[:4] == b"\x89PNG"
+    found.write(folder, force=True)
+    assert not (folder / "map.png").exists()
 
 
 def outcome(name, risk, loss, higher=()):

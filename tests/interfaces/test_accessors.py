@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from tests.interfaces.test_testing import FRAME
+from tests.test_testing import FRAME
 
 
 @pytest.mark.parametrize("made", [pl.DataFrame, pd.DataFrame])

@@ -129,6 +129,55 @@ def test_what_a_certificate_leaves_out_is_judged_alike(tmp_path):
         assert "fails" not in claims.values()
 
 
+def _holds_a_number(verdict, recipe, form):
+    verdict["holds"], verdict["attained"] = 2.125, True
+
+
+def _counts_are_truths(verdict, recipe, form):
+    verdict["failing_classes"] = False
+
+
+def _no_sensitive_column(verdict, recipe, form):
+    recipe["meet"] = [{"delta_disclosure": {"delta": 3.0, "absent": "skip"}}]
+    verdict.update(model="delta_disclosure", required=3.0)
+
+
+def _other_null(verdict, recipe, form):
+    form["null"] = "NA"
+
+
+def _other_quote(verdict, recipe, form):
+    form["quote"] = "'"
+
+
+@pytest.mark.parametrize(
+    "edit", [_holds_a_number, _counts_are_truths, _no_sensitive_column, _other_null, _other_quote]
+)
+def test_odd_fields_are_no_pass_anywhere(edit, tmp_path):
+    share = tmp_path / "share"
+    shutil.copytree(PAGES / "vectors" / "k", share)
+    certificate = json.loads((share / "certificate.json").read_text("utf-8"))
+    assert alone_says(share)[0] == "not all verified"
+    edit(certificate["verdicts"][0], certificate["recipe"], certificate["data"]["form"])
+    seal(certificate, share)
+    assert main_says(share)[0] in ("false", "refused")
+    assert alone_says(share)[0] in ("false", "refused")
+
+
+@pytest.mark.parametrize("sign", [b'"', b"\r"])
+def test_files_that_programs_read_differently_are_false_everywhere(sign, tmp_path):
+    share = tmp_path / "share"
+    shutil.copytree(PAGES / "vectors" / "k", share)
+    certificate = json.loads((share / "certificate.json").read_text("utf-8"))
+    file = share / certificate["data"]["file"]
+    content = file.read_bytes()
+    middle = content.index(b"\n") + 2  # within the first value
+    file.write_bytes(content[:middle] + sign + content[middle:])
+    seal(certificate, share)
+    assert main_says(share)[1]["readable data"] == "fails"
+    assert alone_says(share)[1]["readable data"] == "fails"
+
+
 def test_the_comparison_notices_what_differs():
     """The comparison itself: a claim that is called true where it is false."""
     main, other = ("false", {"folder": "fails"}), ("not all verified", {"folder": "holds"})

@@ -12,6 +12,7 @@ import itertools
 import math
 import unicodedata
 from collections.abc import Iterable, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from sfumato.core.blocks import ChartAxis, ChartBlock, Point, Series
@@ -40,6 +41,7 @@ from sfumato.core.drawing import (
     width_of,
 )
 from sfumato.core.words import percent_tick
+from sfumato.errors import require
 
 if TYPE_CHECKING:
     import altair as alt
@@ -77,13 +79,18 @@ def plot_chart(chart: ChartBlock) -> alt.LayerChart:
     return draw_chart(chart).chart()
 
 
+def require_png() -> ModuleType:
+    """What draws PNG files, or the extra that brings it."""
+    return require("vl_convert", extra="charts", to="draw pictures as PNG")
+
+
 def chart_png(chart: ChartBlock, *, scale: float = 2.0) -> bytes:
     """The chart as a PNG file, on white: a page lends its ground to an SVG, a file has none."""
-    import vl_convert
-
+    converter = require_png()
     drawing = draw_chart(chart)
     drawing.ground = "white"
-    return vl_convert.svg_to_png(drawing.svg(), scale=scale)
+    picture: bytes = converter.svg_to_png(drawing.svg(), scale=scale)
+    return picture
 
 
 # Rows: names on the left, bars in the plot, one or two columns of numbers on the right.

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.core.fields import Document
+from sfumato.errors import require
 
 if TYPE_CHECKING:
     import altair as alt
@@ -319,8 +320,7 @@ class Drawing:
 
     def chart(self) -> alt.LayerChart:
         """The drawing as an Altair chart on white: a notebook may be dark."""
-        import altair as alt
-
+        altair = require("altair", extra="charts", to="plot charts in a notebook")
         width, height = self.extent
         view = {"autosize": "none", "padding": 0, "width": width, "height": height}
         config = {
@@ -330,7 +330,7 @@ class Drawing:
             "view": {"stroke": None},
         }
         plain = {**view, "config": config, "layer": list(self._layers())}
-        chart: alt.LayerChart = alt.LayerChart.from_dict(plain, validate=False)
+        chart: alt.LayerChart = altair.LayerChart.from_dict(plain, validate=False)
         return chart
 
     def _layers(self) -> Iterator[Document]:

@@ -430,8 +430,8 @@ class Comparison(Reportable):
         return charts
 
     def write(self, folder: str | Path, *, force: bool = False, pictures: bool = False) -> Path:
-        """Write ``comparison.json``, ``comparison.csv``, ``comparison.html`` and the map as SVG and
-        PNG; ``pictures``: the other maps too.
+        """Write ``comparison.json``, ``comparison.csv``, ``comparison.html`` and the map as SVG;
+        ``pictures``: the map as ``map.png``, and the other maps too.
         """
         target = Path(folder)
         if (target / "comparison.json").exists() and not force:
@@ -444,10 +444,11 @@ class Comparison(Reportable):
             chart = chart_candidates(plain)
             picture = draw_chart(chart).svg(chart.alternative_text)
             (target / "map.svg").write_text(picture, "utf-8")
-            (target / "map.png").write_bytes(chart_png(chart))
             if (target / "pictures" / DESCRIPTIONS).is_file():  # those of an earlier comparison
                 shutil.rmtree(target / "pictures")
+            (target / "map.png").unlink(missing_ok=True)
             if pictures:
+                (target / "map.png").write_bytes(chart_png(chart))
                 write_pictures(target / "pictures", self.other_maps() | self.curves())
             (target / "comparison.json").write_text(
                 json.dumps(plain, indent=2, ensure_ascii=False) + "\n", "utf-8"

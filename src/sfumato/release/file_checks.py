@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.core.fields import Fields
 from sfumato.data.table.read import holds_more
-from sfumato.errors import UnreadableInput
+from sfumato.errors import MissingExtra, UnreadableInput
 from sfumato.release.documents import versions
 from sfumato.release.manifest import (
     DESCRIPTIONS,
@@ -27,6 +27,7 @@ from sfumato.release.table_sections import sections
 from sfumato.release.verifier_file import VERIFIER, read_verifier
 
 if TYPE_CHECKING:
+    from sfumato.core.blocks import ChartBlock
     from sfumato.release.replay import Original
     from sfumato.release.shared_folder import SharedFolder
 
@@ -195,7 +196,6 @@ def page_claim(different: list[str]) -> Claim:
 
 
 def _drawn_otherwise(certificate: Fields, share: Path) -> Iterator[str]:
-    from sfumato.core.chart_drawing import chart_png
     from sfumato.release.report.page_html import render_page
     from sfumato.release.report.pages import charts_of
     from sfumato.release.sealing import describe_certificate, describe_pictures
@@ -213,11 +213,21 @@ def _drawn_otherwise(certificate: Fields, share: Path) -> Iterator[str]:
         if file == words:
             is_equal = content == describe_pictures(charts).encode()
         elif name in charts:
-            is_equal = content == chart_png(charts[name])
+            is_equal = content == _png_of(charts[name])
         else:  # nothing of that name is drawn, and its pixels can show anything
             is_equal = False
         if not is_equal:
             yield file
+
+
+def _png_of(chart: ChartBlock) -> bytes | None:
+    """The picture of a chart; None where what draws it is not installed."""
+    from sfumato.core.chart_drawing import chart_png
+
+    try:
+        return chart_png(chart)
+    except MissingExtra:
+        return None
 
 
 def _is_picture(file: str) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, Unpack
 from sfumato.core import environment, registry
 from sfumato.core.block_html import Reportable
 from sfumato.core.blocks import Block, Paragraph, TableBlock, VerdictBlock
-from sfumato.core.chart_drawing import plot_chart
+from sfumato.core.chart_drawing import plot_chart, require_png
 from sfumato.core.data import StepsResult
 from sfumato.core.evidence import judge_all
 from sfumato.core.fields import Document, Fields
@@ -78,6 +78,11 @@ class WriteOptions:
     into: Annotated[str | None, CommandOption("a database for the table, too")] = None
     into_table: Annotated[str | None, CommandOption("the name of the table there")] = None
     more: Callable[[Path], None] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse pictures that could not be drawn before anything is searched for."""
+        if self.pictures:
+            require_png()
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

@@ -228,7 +228,7 @@ def test_the_folder_can_be_used_as_it_is(hospital, tmp_path):
         "comparison.json",
         "comparison.csv",
     }
-    assert {file.name for file in folder.iterdir()} == expected | {"map.svg", "map.png"}
+    assert {file.name for file in folder.iterdir()} == expected | {"map.svg"}
     assert recipes.load(folder / "recipe.yaml").steps == hospital.recipe.steps
     told = json.loads((folder / "recommendation.json").read_text("utf-8"))
     assert told["best"]["name"] == hospital.ranked.best and told["reasons"] and told["unknown"]

@@ -134,6 +134,26 @@ def refuse_broken_quotes(
         )
 
 
+def refuse_bare_returns(data: bytes, *, name: str, line_end: str) -> None:
+    """Raise for a carriage return outside of quotes that ends no line: some programs end a record
+    there, others take it for a part of the value.
+    """
+    if b"\r" not in data:
+        return
+    signs = np.frombuffer(data, dtype=np.uint8)
+    returns = np.flatnonzero(signs == ord("\r"))
+    followers = signs[np.minimum(returns + 1, len(data) - 1)]
+    lonely = returns[followers != ord("\n")]
+    if not len(lonely):
+        return
+    # As many quotes before it as there are opened and closed fields: an even number is outside.
+    quotes = np.flatnonzero(signs == _QUOTE)
+    outside = lonely[np.searchsorted(quotes, lonely) % 2 == 0]
+    if len(outside):
+        where = line_number(data, int(outside[0]), line_end)
+        raise UnreadableInput(f"{name}, line {where}: a carriage return outside of quotes")
+
+
 def refuse_ragged(records: Records, data: bytes, *, name: str, line_end: str, fields: int) -> None:
     """Raise for the first record that is not blank and has another number of fields than the
     first.
@@ -321,6 +341,12 @@ class Csv(FileFormat):
         )
         if request.exact:
             layout = dataclasses.replace(layout, padded=False)
+        if request.exact:
+            # polars reads on where a quote stands within a field; other programs then see other
+            # records.
+            where = {"name": name, "line_end": layout.line_end}
+            refuse_broken_quotes(data, delimiter=layout.delimiter, offset=offset, **where)
+            refuse_bare_returns(data, **where)
         cells = _Text(data, name, offset, layout, rename=bool(intake.rename_duplicates))
         columns, cell_notes = cells.columns()
         del cells, data  # free the bytes before the columns are converted

@@ -21,7 +21,6 @@ import polars as pl
 from sfumato.core.fields import Document, Fields
 from sfumato.core.source import Source
 from sfumato.data.table.formats import is_list, listed
-from sfumato.data.table.inference import STYLES
 from sfumato.errors import UnreadableInput
 
 NULL, QUOTE = "", '"'
@@ -176,9 +175,12 @@ def _converted(column: pl.Series, kind: str, form: Form) -> pl.Series:
     if kind == "integer":
         return column.cast(pl.Int64)
     if kind == "decimal":
-        return (
-            STYLES[form.decimal].plain(column) if text and form.decimal != "." else column
-        ).cast(pl.Float64)
+        if text and form.decimal == ",":
+            # The point is no decimal point here, and nothing separates thousands.
+            column = column.str.replace_many([",", "."], [".", ","])
+        elif text and form.decimal != ".":
+            raise KeyError(form.decimal)
+        return column.cast(pl.Float64)
     if kind == "boolean":
         if text:
             return column.replace_strict(["true", "false"], [True, False], return_dtype=pl.Boolean)

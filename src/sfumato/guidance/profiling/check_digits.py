@@ -17,6 +17,7 @@ import importlib
 import random
 import re
 from collections.abc import Callable, Sequence
+from types import ModuleType
 
 from sfumato.core.data_files import read_data_file
 from sfumato.core.words import percent
@@ -227,6 +228,10 @@ def _phone(texts: Sequence[str]) -> Recognition | None:
         )
     if share(_written_like_phone, texts) < 0.9:
         return None
+    if _numbering_plans() is None:
+        part = share(_is_written_as_national, texts, at_most=TRIED)
+        words = f"{percent(part)} of the values are written as phone numbers"
+        return Recognition("phone number", words, 0.85) if part >= 0.95 else None
     for region in _PHONE_REGIONS:
         valid = functools.partial(_is_national, region=region)
         part = share(valid, texts, at_most=100)
@@ -245,6 +250,10 @@ def _written_like_phone(text: str) -> bool:
 
 
 def _is_international(text: str) -> bool:
+    if _numbering_plans() is None:
+        # E.164: at most 15 digits, the first of which is no 0. Fewer than 8 are no subscriber.
+        digits = re.sub(r"\D", "", text.removeprefix("00"))
+        return text.startswith(("+", "00")) and bool(re.fullmatch(r"[1-9]\d{7,14}", digits))
     return text.startswith(("+", "00")) and _is_phone(
         "+" + text.removeprefix("00").lstrip("+"), region=None
     )
@@ -254,9 +263,28 @@ def _is_national(text: str, region: str) -> bool:
     return _written_like_phone(text) and _is_phone(text, region)
 
 
-def _is_phone(text: str, region: str | None) -> bool:
-    import phonenumbers
+@functools.cache
+def _numbering_plans() -> ModuleType | None:
+    """The numbering plans of all countries; None where the extra `phones` is not installed."""
+    try:
+        return importlib.import_module("phonenumbers")
+    except ImportError:
+        return None
 
+
+def _is_written_as_national(text: str) -> bool:
+    """Whether a text without a known plan is written as only phone numbers are: a trunk prefix or
+    an area code in brackets, groups apart, and as many digits as plans have.
+    """
+    digits = re.sub(r"\D", "", text)
+    apart = re.search(r"\d[\s)/-]+\(?\d", text.strip()) is not None
+    prefixed = text.startswith(("0", "("))
+    return prefixed and apart and _written_like_phone(text) and 8 <= len(digits) <= 13
+
+
+def _is_phone(text: str, region: str | None) -> bool:
+    phonenumbers = _numbering_plans()
+    assert phonenumbers is not None  # noqa: S101
     try:
         return bool(phonenumbers.is_valid_number(phonenumbers.parse(text, region)))
     except phonenumbers.NumberParseException:

@@ -36,7 +36,7 @@ class CompareFiles(ShowOptions):
     pictures: Annotated[
         bool,
         CommandOption(
-            "write the maps of all other risks and utilities as PNG files too; needs -o",
+            "write the map, and those of all other risks and utilities, as PNG files; needs -o",
             ("--pictures",),
         ),
     ] = False
@@ -59,6 +59,7 @@ def compare(
 
     An interrupted comparison with the same output folder and seed goes on where it stopped.
     """
+    from sfumato.core.chart_drawing import require_png
     from sfumato.core.parameters import known_as
     from sfumato.guidance.comparison import candidates_from
     from sfumato.interfaces import api
@@ -66,6 +67,8 @@ def compare(
     output = files.output
     if files.pictures and output is None:
         raise ParameterError("--pictures are written to a folder; say which with --output (-o)")
+    if files.pictures:
+        require_png()
     if output is not None and (output / "comparison.json").exists() and not files.force:
         raise OutputError(f"{output} already holds a comparison; give --force to replace it")
     # Candidates are compared on one table, so that they must agree on how it is read.

@@ -4,19 +4,16 @@
 // Everything happens in this page: nothing is asked of a network. The rules are those of "The
 // format of certificates" in the documentation of sfumato, and so are the names of claims.
 
-const EPSILON = 1e-9;
-const KEPT = "stays with the owner";
+const EPSILON = 1e-9, KEPT = "stays with the owner";
 // The fields of parts of a certificate; those with ? may be absent.
 const FIELDS = {
-  certificate: `sfumato_certificate shape created versions files digest ?signature data recipe
-    input_commitment verdicts limits contract plan dropped_columns shuffled rehearsal ?utility
-    ?attacks ?differential_privacy roles missing_rule classes suppressed_records ?labels ?story
-    ?implied ?decision ?sampled ?synthetic`,
+  certificate: `sfumato_certificate shape created versions files digest ?signature data recipe input_commitment
+    verdicts limits contract plan dropped_columns shuffled rehearsal ?utility ?attacks ?differential_privacy roles
+    missing_rule classes suppressed_records ?labels ?story ?implied ?decision ?sampled ?synthetic`,
   data: "file sha256 format ?form ?formulas rows columns ?parts ?table",
   form: "?delimiter ?encoding ?decimal ?header ?null ?quote ?defused ?types",
   classes: "count smallest sizes risks risk_threshold",
-  verdict: `model holds attained required failing_classes failing_records missing_rule
-    ?of_persons`,
+  verdict: "model holds attained required failing_classes failing_records missing_rule ?of_persons",
 };
 const MARKS = { holds: "✓", fails: "✗", "needs original": "?", "not checked": "–" };
 
@@ -25,14 +22,11 @@ class Unreadable extends Error {}
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 const largest = (numbers) => numbers.reduce((a, b) => Math.max(a, b), -Infinity);
 const smallest = (numbers) => numbers.reduce((a, b) => Math.min(a, b), Infinity);
-const isText = (value) => typeof value === "string";
-const isNumber = (value) => typeof value === "number";
+const isText = (value) => typeof value === "string", isNumber = (value) => typeof value === "number";
 const asList = (value) => (Array.isArray(value) ? value : value === undefined ? [] : [value]);
 
-function near(value, certified) {
-  if (value === null || certified === null) return value === certified;
-  return Math.abs(value - certified) <= EPSILON * Math.max(1, Math.abs(certified));
-}
+const near = (value, certified) => (value === null || certified === null ? value === certified
+  : Math.abs(value - certified) <= EPSILON * Math.max(1, Math.abs(certified)));
 
 const sameList = (one, other) => one.length === other.length && one.every((value, i) => value === other[i]);
 const sameSet = (one, other) => sameList([...one].sort(), [...other].sort());
@@ -41,6 +35,14 @@ function fits(part, kind) {
   const names = FIELDS[kind].split(/\s+/), given = Object.keys(part);
   return names.every((name) => name[0] === "?" || given.includes(name))
     && given.every((name) => names.includes(name) || names.includes(`?${name}`));
+}
+
+// Whether the parts of a verdict or a limit are of their types: true is no number.
+function typed(entry) {
+  const fit = { failing_classes: Number.isInteger, failing_records: Number.isInteger };
+  for (const name of ["attained", "required", "value", "limit"]) fit[name] = (part) => part === null || isNumber(part);
+  for (const name of ["holds", "refuses", "of_persons"]) fit[name] = (part) => typeof part === "boolean";
+  return Object.entries(fit).every(([name, test]) => entry[name] === undefined || test(entry[name]));
 }
 
 // Canonical JSON: the bytes that digest and signature cover. It is made from the text, because
@@ -66,8 +68,7 @@ function canonicalNumber(text) {
     return `${digits}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
   }
   if (exponent < 0 && number !== 0) {
-    const sign = number < 0 ? "-" : "";
-    return `${sign}0.${"0".repeat(-exponent - 1)}${digits.replace(/[-.]/g, "")}`;
+    return `${number < 0 ? "-" : ""}0.${"0".repeat(-exponent - 1)}${digits.replace(/[-.]/g, "")}`;
   }
   const plain = String(number);
   return plain.includes(".") ? plain : `${plain}.0`;
@@ -111,7 +112,6 @@ function canonical(text, without) {
 }
 
 // Digests and signature.
-
 async function sha256(bytes) {
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -133,7 +133,6 @@ async function signatureClaim(certificate, text) {
 }
 
 // How text is read: each column as codes of its different values, null for a missing one.
-
 class Column {
   constructor() {
     this.codes = new Int32Array(1024);
@@ -209,7 +208,7 @@ const DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}";
 const moment = fitting(
   new RegExp(`^${DAY}[ T]${CLOCK}$`), (text) => `${day(text).slice(0, 10)} ${clock(text.slice(11))}`);
 const TYPES = {
-  text: (text) => text,
+  __proto__: null, text: (text) => text,
   integer: fitting(/^[+-]?[0-9]+$/, wholeNumber),
   decimal: fitting(
     /^[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|infinity|nan)$/i, decimal),
@@ -226,6 +225,12 @@ function* csvRecords(text, delimiter) {
   const mark = delimiter.charCodeAt(0), QUOTE = 34, LF = 10, CR = 13;
   let at = 0, fields = [];
   while (at < text.length) {
+    const back = text.charCodeAt(at) === CR ? 1 : 0;
+    if (!fields.length && text.charCodeAt(at + back) === LF) {
+      at += back + 1;
+      yield []; // an empty line
+      continue;
+    }
     let value;
     if (text.charCodeAt(at) === QUOTE) {
       let end = text.indexOf('"', at + 1);
@@ -235,8 +240,7 @@ function* csvRecords(text, delimiter) {
       if (value.includes('"')) value = value.replaceAll('""', '"');
       at = end + 1;
     } else {
-      let end = at;
-      let sign = text.charCodeAt(end);
+      let end = at, sign = text.charCodeAt(end);
       while (end < text.length && sign !== mark && sign !== LF && sign !== CR) {
         if (sign === QUOTE) throw new Unreadable("a quote is inside of a field without quotes");
         sign = text.charCodeAt(++end);
@@ -252,8 +256,8 @@ function* csvRecords(text, delimiter) {
       continue;
     }
     if (sign === CR && text.charCodeAt(at + 1) === LF) at++;
-    if (at < text.length && text.charCodeAt(at) !== LF && sign !== CR) {
-      throw new Unreadable("a quoted field does not end with its quote");
+    if (at < text.length && text.charCodeAt(at) !== LF) {
+      throw new Unreadable("a quote or a carriage return is where none may be");
     }
     at++;
     yield fields;
@@ -275,7 +279,8 @@ function readCsv(bytes, form) {
   for (const fields of records) {
     const width = columns === null ? fields.length : columns.length;
     if (columns === null) columns = fields.map(() => new Column());
-    if (fields.length === 1 && fields[0] === "" && width > 1) continue;
+    if (!fields.length && width > 1) continue;
+    if (!fields.length) fields.push("");
     if (fields.length !== width) throw new Unreadable("records have different numbers of fields");
     if (first && (form.header ?? true)) {
       names = fields.map((cell, i) => cell.trim() || `column_${i + 1}`);
@@ -318,15 +323,20 @@ function readJsonLines(bytes) {
   return columns;
 }
 
+const MARKS_SWAPPED = { ".": ",", ",": "." };
+
 function readTable(bytes, data) {
   const isCsv = data.format === "csv";
+  const { null: none = "", quote = '"', decimal: point = ".", delimiter = "," } = data.form;
+  if (none !== "" || quote !== '"' || ![".", ","].includes(point) || !/^[\x01-\x7f]$/.test(delimiter)) {
+    throw new Unreadable("the certificate describes its form in unknown terms");
+  }
   const columns = isCsv ? readCsv(bytes, data.form) : readJsonLines(bytes);
-  const point = isCsv ? data.form.decimal ?? "." : ".";
   for (const [name, type] of Object.entries(data.form.types)) {
     const column = columns.get(name);
     if (!column) throw new Unreadable("it lacks a column that the certificate describes");
-    const comma = type === "decimal" && point !== ".";
-    column.convert(comma ? (text) => TYPES[type](text.replaceAll(point, ".")) : TYPES[type]);
+    const comma = isCsv && type === "decimal" && point === ",";
+    column.convert(comma ? (text) => TYPES[type](text.replace(/[.,]/g, (sign) => MARKS_SWAPPED[sign])) : TYPES[type]);
   }
   return { columns, rows: [...columns.values()][0].length, types: data.form.types };
 }
@@ -429,17 +439,13 @@ function risksOf({ records, frequencies, weights }, threshold = 0.2) {
 }
 
 // Promises.
-
 const PROMISES = {
-  k_anonymity: { required: "k" },
+  __proto__: null, k_anonymity: { required: "k" },
   p_sensitive: { required: "p" },
   l_diversity: { required: "l", kind: ["distinct", "entropy", "recursive"] },
   alpha_k_anonymity: { required: "alpha" },
-  t_closeness: {
-    required: "t",
-    distance: ["equal", "ordered", "numeric", "multiplicative"],
-    reference: ["original", "released"],
-  },
+  t_closeness: { required: "t", reference: ["original", "released"],
+    distance: ["equal", "ordered", "numeric", "multiplicative"] },
   beta_likeness: { required: "beta", kind: ["basic", "enhanced"] },
   delta_disclosure: { required: "delta", absent: ["fail", "skip"] },
   maximum_risk: { required: "threshold" },
@@ -459,6 +465,7 @@ function isValid({ name, fields, how, required, k, sensitive }) {
   const c = fields.c ?? null, t = name === "t_closeness";
   if (!isNumber(required) || !isNumber(k) || (c !== null && !(isNumber(c) && c > 0))) return false;
   if ((how === "recursive") !== (c !== null)) return false;
+  if (!sensitive.length && !["k_anonymity", "maximum_risk"].includes(name)) return false;
   if (sensitive.length > 1 && (how === "ordered" || how === "numeric")) return false;
   const needsK = OF_SIZES.slice(0, 3).includes(name);
   if (needsK && !(Number.isInteger(k) && k >= 1)) return false;
@@ -469,14 +476,10 @@ function isValid({ name, fields, how, required, k, sensitive }) {
   return name === "l_diversity" || whole ? required >= 1 : required > 0;
 }
 
-function effective(counts) {
-  const size = sum(counts), weighted = sum(counts.map((c) => c * Math.log(c)));
-  return Math.min(Math.max(Math.exp(Math.log(size) - weighted / size), 1), counts.length);
-}
+const effective = (counts) => Math.min(counts.length, Math.max(1, Math.exp(
+  Math.log(sum(counts)) - sum(counts.map((c) => c * Math.log(c))) / sum(counts))));
 
-function headToTail(counts, rank) {
-  return counts.length < rank ? Infinity : counts[0] / sum(counts.slice(rank - 1));
-}
+const headToTail = (counts, rank) => (counts.length < rank ? Infinity : counts[0] / sum(counts.slice(rank - 1)));
 
 function rankOf(counts, c) {
   let rank = counts.length;
@@ -594,7 +597,6 @@ function verdictOf(promise, classes) {
 }
 
 // Specifications of a recipe.
-
 function* wordsIn(spec) {
   if (isText(spec)) yield spec;
   if (spec === null || typeof spec !== "object") return;
@@ -602,8 +604,7 @@ function* wordsIn(spec) {
   for (const part of Object.values(spec)) yield* wordsIn(part);
 }
 
-const hides = (spec) => [...wordsIn(spec)].includes(KEPT);
-const rolesIn = (spec) => asList(spec.role);
+const hides = (spec) => [...wordsIn(spec)].includes(KEPT), rolesIn = (spec) => asList(spec.role);
 const namesIn = (part) => (Array.isArray(part) ? part : Object.keys(part ?? {}));
 
 function methodOf(spec) {
@@ -630,10 +631,8 @@ function releasedUnchanged({ recipe, plan, synthetic }, columns) {
 }
 
 // Claims.
-
-function claim(name, status, detail) {
-  return { name, status: isText(status) ? status : status ? "holds" : "fails", detail };
-}
+const claim = (name, status, detail) =>
+  ({ name, status: isText(status) ? status : status ? "holds" : "fails", detail });
 
 function* promiseClaims(certificate, classes) {
   const { recipe: { meet }, verdicts, limits } = certificate;
@@ -678,11 +677,10 @@ function judge(name, fields, entry, certificate, classes) {
   if (unfit || (kinds && !kinds.includes(kind))) {
     return ["needs original", "roles or kinds that it needs are not told"];
   }
-  const verdict = verdictOf(promise, classes);
   if (COMPARING.includes(name) && promise.fields.reference !== "released") {
-    return besideOriginal(promise, verdict, entry, certificate, classes);
+    return besideOriginal(promise, entry, certificate, classes);
   }
-  return compareVerdicts(verdict, entry, certificate);
+  return compareVerdicts(verdictOf(promise, classes), entry, certificate);
 }
 
 function compareVerdicts(verdict, entry, { synthetic }) {
@@ -694,11 +692,18 @@ function compareVerdicts(verdict, entry, { synthetic }) {
 }
 
 // What the released table alone decides of a promise that compares with the original.
-function besideOriginal(promise, verdict, entry, certificate, classes) {
-  const open = ["needs original", `it compares with the original; the file alone gives ${verdict.attained}`];
+function besideOriginal(promise, entry, certificate, classes) {
   const { suppressed_records: suppressed } = certificate;
   const told = suppressed !== null && entry.attained !== null && !classes.person;
-  if (promise.name !== "t_closeness" || !told || !releasedUnchanged(certificate, promise.sensitive)) return open;
+  const bounded = promise.name === "t_closeness" && told && releasedUnchanged(certificate, promise.sensitive);
+  let verdict = null;
+  try {
+    verdict = verdictOf(promise, classes);
+  } catch (error) {
+    if (bounded) throw error;
+  }
+  const open = ["needs original", `it compares with the original; the file alone gives ${verdict?.attained ?? "none"}`];
+  if (!bounded) return open;
   if (suppressed === 0) return compareVerdicts(verdict, entry, certificate);
   if (verdict.attained === null || promise.how === "multiplicative") return open;
   const [distances] = valuesOf(promise, classes);
@@ -746,7 +751,7 @@ function* tableClaims(certificate, table, classes) {
 function sameFormulas(certified, table) {
   const counts = new Map();
   for (const [name, column] of table.columns) {
-    const marked = column.values.map((value) => table.types[name] === "text" && runs(value));
+    const marked = column.values.map((value) => (table.types[name] ?? "text") === "text" && runs(value));
     let count = runs(name) ? 1 : 0;
     if (marked.includes(true)) for (let row = 0; row < table.rows; row++) count += marked[column.codes[row]] ? 1 : 0;
     if (count) counts.set(name, count);
@@ -837,15 +842,15 @@ async function checkFiles(files) {
   const base = own.path.slice(0, -"certificate.json".length);
   const inside = files.filter(({ path }) => path.startsWith(base));
   const byPath = new Map(inside.map(({ path, file }) => [path.slice(base.length), file]));
-  const bytes = await own.file.arrayBuffer();
-  const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  const text = new TextDecoder("utf-8", { fatal: true }).decode(await own.file.arrayBuffer());
   const digest = await sha256(new TextEncoder().encode(canonical(text, ["digest", "signature"])));
   const certificate = JSON.parse(text);
   if (certificate.sfumato_certificate !== 3) throw new Unreadable("this is not a certificate of version 3");
   const { data = {}, classes = {}, verdicts = [], shape } = certificate;
   const fit = fits(certificate, "certificate") && fits(data, "data") && fits(data.form ?? {}, "form")
-    && fits(classes, "classes") && verdicts.every((entry) => fits(entry, "verdict"));
-  if (shape === "table" && !fit) throw new Unreadable("it has other fields than a certificate");
+    && fits(classes, "classes") && verdicts.every((entry) => fits(entry, "verdict"))
+    && [...verdicts, ...certificate.limits].every(typed) && Object.getPrototypeOf(classes.risks) === Object.prototype;
+  if (!isText(shape) || (shape === "table" && !fit)) throw new Unreadable("it has other fields than a certificate");
   const claims = [claim("certificate unedited", digest === certificate.digest, "its digest")];
   if (certificate.signature) claims.push(await signatureClaim(certificate, text));
   const contents = await readFiles(byPath, certificate, claims);
@@ -913,10 +918,10 @@ async function dataClaims(certificate, bytes, claims) {
   const classes = makeClasses(table, certificate);
   if (classes === null) {
     claims.push(claim("class sizes and risks", false, "nothing forms classes that can be counted"));
-    return;
+  } else {
+    claims.push(...tableClaims(certificate, table, classes));
+    claims.push(...promiseClaims(certificate, classes), ...limitClaims(certificate, classes));
   }
-  claims.push(...tableClaims(certificate, table, classes));
-  claims.push(...promiseClaims(certificate, classes), ...limitClaims(certificate, classes));
 }
 
 async function check(files) {
@@ -931,12 +936,9 @@ async function check(files) {
 }
 
 // The page. The worker runs the same script, which finds no document there.
-
 function showPanel() {
   const panel = document.getElementById("check");
-  const [input] = panel.getElementsByTagName("input");
-  const [output] = panel.getElementsByTagName("output");
-  const [list] = panel.getElementsByTagName("ol");
+  const [input, output, list] = ["input", "output", "ol"].map((tag) => panel.getElementsByTagName(tag)[0]);
   const show = ({ result, claims }) => {
     const words = { false: "False: at least one claim is not true", refused: "No certificate that can be read" };
     output.textContent = words[result] ?? "Nothing is false; not everything can be checked here";

@@ -1,7 +1,7 @@
-"""Promises in tests: ``assert_promise(frame, "k_anonymity:5", quasi=[...])``; with pytest also as a
-fixture of that name.
+"""Promises in tests: ``assert_promise(frame, "k_anonymity:5", quasi=[...])``.
 
-pytest finds this module by itself once sfumato is installed; it imports nothing until a test asks.
+``pytest -p sfumato.testing`` offers it as a fixture of that name. This module imports nothing until
+a test asks.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def pytest_configure(config: Any) -> None:
         @pytest.fixture(name="assert_promise", scope="session")
         def promised(self) -> Callable[..., tuple[Verdict, ...]]:
             """``assert_promise(table, "k_anonymity:5", quasi=[...])``;
-            see :func:`sfumato.interfaces.testing.assert_promise`.
+            see :func:`sfumato.testing.assert_promise`.
             """
             return assert_promise
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.interfaces.testing import assert_promise
+from sfumato.testing import assert_promise
 
 FRAME = {
     "age": [30, 30, 41, 41],
@@ -73,9 +74,7 @@ def test_pytest_offers_the_fixture(tmp_path: Path) -> None:
         "pytest",
         "-q",
         "-p",
-        "no:sfumato",
-        "-p",
-        "sfumato.interfaces.testing",
+        "sfumato.testing",
         "-p",
         "no:cacheprovider",
         str(tmp_path),
@@ -85,9 +84,17 @@ def test_pytest_offers_the_fixture(tmp_path: Path) -> None:
     assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
 
 
+def test_pytest_loads_nothing_of_sfumato_unless_asked() -> None:
+    """No entry point: other projects in the same environment do not see it in their header."""
+    entries = importlib.metadata.entry_points(group="pytest11")
+    assert "sfumato" not in {entry.name for entry in entries if entry.value.startswith("sfumato")}
+    project = (Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8")
+    assert "pytest11" not in project
+
+
 def test_the_plug_in_costs_a_test_run_nothing() -> None:
     told = (
-        "import sys, sfumato.interfaces.testing; print(sorted({m.split('.')[0] for m in"
+        "import sys, sfumato.testing; print(sorted({m.split('.')[0] for m in"
         " sys.modules} & {'polars', 'numpy', 'numba'}))"
     )
     assert (
