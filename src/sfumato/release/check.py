@@ -87,6 +87,11 @@ def check_released(
     return verdicts
 
 
+def describe_released(files: FilesToCheck, recipe: Recipe) -> Any:
+    """The released table with the roles that the recipe gives its columns."""
+    return _describe_table(files.content, recipe, None, None)[0]
+
+
 def _read_otherwise(verdict: Verdict, reading: ReadAsOne) -> Verdict:
     """A verdict that a default reader would come to, and why."""
     names = ", ".join(reading.keys)

@@ -12,7 +12,7 @@ import typer
 from sfumato.core.options import CommandOption
 from sfumato.core.shape import Shape
 from sfumato.core.words import join_words
-from sfumato.errors import ParameterError
+from sfumato.errors import OutputError, ParameterError
 from sfumato.interfaces.cli.command import Keywords, command
 from sfumato.interfaces.cli.console import (
     give_json,
@@ -37,6 +37,7 @@ from sfumato.interfaces.cli.options import (
 if TYPE_CHECKING:
     from sfumato.core.model import Verdict
     from sfumato.core.recipe import Recipe
+    from sfumato.release.check import FilesToCheck
     from sfumato.release.verification import Verification
 
 # ``sfumato check``: a gate for pipelines.
@@ -65,6 +66,12 @@ class CheckFiles(ShowOptions):
     sql: Annotated[bool, CommandOption("print the promises as a query on --table", ("--sql",))] = (
         False
     )
+    diff: Annotated[
+        Path | None,
+        CommandOption("the earlier version, or the folder with it: print what changed (Markdown)"),
+    ] = None
+    junit: Annotated[Path | None, CommandOption("write the verdicts as JUnit XML, too")] = None
+    sarif: Annotated[Path | None, CommandOption("write the verdicts as SARIF, too")] = None
 
 
 @command("sfumato.interfaces.api:check")
@@ -82,6 +89,8 @@ def check(
     which levels of the hierarchies in the recipe, and whether the table is k-minimal: k is that of
     the recipe's k-anonymity, or what the table attains.
 
+    With --diff it prints what changed against an earlier version, as a comment for reviewers.
+
     With --sql nothing is read: the promises are printed as a query that returns a row for every
     class that breaks one, a test for dbt.
     """
@@ -93,6 +102,7 @@ def check(
         # A query is made of the recipe alone: any other option would be ignored without a word.
         options = {**vars(source), **vars(reading), "data": data, "original": files.original}
         options |= {"of": files.generalisation_of, "suppressed": files.max_suppressed}
+        options |= {"diff": files.diff, "junit": files.junit, "sarif": files.sarif}
         table = options.pop("table")
         superfluous = any(value is not None for value in options.values())
         if table is None or superfluous or files.json:
@@ -117,6 +127,10 @@ def check(
     )
     notes(released.notes, quiet=files.quiet)
     if files.generalisation_of is not None:
+        if any((files.diff, files.junit, files.sarif)):
+            raise ParameterError(
+                "--diff, --junit and --sarif tell of promises alone; leave out --generalisation-of"
+            )
         _show_generalisation(released.content, recipe, files)
         return
     if files.max_suppressed is not None:
@@ -134,7 +148,62 @@ def check(
             "with --original[/]",
             quiet=files.quiet,
         )
+    _write_outcomes(verdicts, data, files)
+    if files.diff is not None:
+        _show_difference(data, (released, verdicts), recipe, reading, files)
+        if not all(verdicts):
+            raise typer.Exit(1)
+        return
     _show_verdicts(verdicts, json=files.json)
+
+
+def _write_outcomes(verdicts: Sequence[Verdict], data: str, files: CheckFiles) -> None:
+    """Write the files that were asked for besides."""
+    from sfumato.release.check_outcome import junit_text, sarif_text
+
+    for target, text_of in ((files.junit, junit_text), (files.sarif, sarif_text)):
+        if target is None:
+            continue
+        try:
+            target.write_text(text_of(verdicts, data), encoding="utf-8")
+        except OSError as error:
+            raise OutputError(f"cannot write {target}: {error.strerror or error}") from None
+
+
+def _show_difference(
+    data: str,
+    checked: tuple[FilesToCheck, Sequence[Verdict]],
+    recipe: Recipe,
+    reading: ReadOptions,
+    files: CheckFiles,
+) -> None:
+    """Print what changed against an earlier version, which is judged by its own recipe where that
+    is beside it.
+    """
+    from sfumato.core import recipe_files as recipes
+    from sfumato.errors import SfumatoError
+    from sfumato.release.check import check_released, read_to_check
+    from sfumato.release.check_outcome import CheckedTable, beside_base, difference_text
+
+    if files.json or files.original is not None:
+        raise ParameterError(
+            "--diff prints Markdown, and has no original of the earlier version; leave out --json"
+            " and --original"
+        )
+    now = CheckedTable.of(data, *checked, recipe=recipe)
+    earlier = beside_base(data, Path(str(files.diff)))
+    base, problem = None, "There is no earlier version to compare with."
+    if earlier is not None:
+        # An earlier version that this recipe does not fit is no reason to say nothing of this one.
+        try:
+            old_recipe = beside_base(str(files.recipe), Path(str(files.diff)), only_folder=True)
+            own = recipe if old_recipe is None else recipes.load_any(old_recipe)
+            read = read_to_check(str(earlier), own, intake=reading.intake)
+            base = CheckedTable.of(str(earlier), read, check_released(read, own), recipe=own)
+        except SfumatoError as error:
+            problem = f"The earlier version cannot be judged: {error}."
+    text = difference_text(data, now, base, problem=problem)
+    out().print(text, soft_wrap=True, markup=False, highlight=False, end="")
 
 
 def _show_generalisation(released: Any, recipe: Recipe, files: CheckFiles) -> None:
