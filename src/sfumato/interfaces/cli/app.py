@@ -124,6 +124,10 @@ COMMANDS = {
             "table; what cannot be converted is listed."
         ),
     ),
+    "deposit": (
+        "deposit:deposit",
+        "Write the metadata of a release (DataCite, DDI, RO-Crate) and upload it as a draft.",
+    ),
     "query": (
         "query:query",
         "Answer a question under differential privacy and record what it cost.",
@@ -227,7 +231,7 @@ PANELS = {
         "explain",
         "serve",
     ),
-    "Publish statistics": ("table", "query", "outputs"),
+    "Publish statistics": ("table", "query", "outputs", "deposit"),
     "Organisation": ("register", "policy", "party", "vault", "key"),
     "Pipelines": ("check",),
     "Reference": ("list", "import", "demo"),

@@ -292,7 +292,7 @@ def verify(
     from sfumato.interfaces import api
     from sfumato.release.certificate_files import read_certificate
 
-    folder = _shared_folder(folder)
+    folder = shared_folder(folder)
     shape = read_certificate(folder)["shape"]
     # A published table of counts has no shape: there are no records to speak of.
     if not is_shape(shape):
@@ -316,7 +316,7 @@ def verify(
     show_claims(verification, json=files.json)
 
 
-def _shared_folder(folder: Path) -> Path:
+def shared_folder(folder: Path) -> Path:
     """The shared folder: the one that is named, or the one in it where ``run`` wrote both."""
     from sfumato.release.manifest import FILE
 
