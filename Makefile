@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test quick test-services test-all golden house check guard format bench docs clean
+.PHONY: help demo test quick test-services test-all test-r golden house check guard format bench docs clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -36,6 +36,10 @@ test-services:  ## Run the tests that need a browser, a server, a Java machine o
 test-all:  ## Run both at once, with a process more than there are cores: services mostly wait
 	@sh tools/install.sh test services || { echo "What services need is not to be had; their tests are skipped." >&2; sh tools/install.sh test; }
 	@$(BIN)/python -m pytest --numprocesses $(or $(filter-out auto,$(WORKERS)),$(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)) --dist loadfile $(ARGS)
+
+test-r:  ## Run the tests of the R package r/sfumato, where R with reticulate and testthat is installed
+	@sh tools/install.sh test
+	@sh tools/test_r.sh
 
 golden:  ## Compare golden releases with their digests in tests/golden; ARGS=--update stores new ones and prints what changed, ARGS='--keep FOLDER' writes comparable text
 	@sh tools/install.sh test

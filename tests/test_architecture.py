@@ -136,7 +136,8 @@ DIVIDED_RELEASE = {"report", "register"}
 COMMON_NAMES = {"__version__"}
 
 KERNELS_ONLY = {"numba"}
-PORTABLE_ONLY = {"fcntl", "msvcrt", "ctypes", "signal"}
+POSIX_ONLY = {"grp", "posix", "pty", "pwd", "readline", "resource", "syslog", "termios", "tty"}
+PORTABLE_ONLY = POSIX_ONLY | {"fcntl", "msvcrt", "winreg", "ctypes", "signal"}
 """What systems do differently goes through one module, which says what each cannot promise."""
 INSIDE_FUNCTIONS = {
     "altair",

@@ -5,6 +5,7 @@ options that there are.
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import duckdb
@@ -87,3 +88,12 @@ def test_pipelines_are_yaml_and_put_no_input_into_a_script():
     action = read_yaml((FOLDER / "github" / "action.yml").read_text("utf-8"), "action.yml")
     for step in action["runs"]["steps"]:
         assert "${{" not in step.get("run", ""), "inputs reach scripts as variables only"
+
+
+def test_the_conda_recipe_has_the_requirements_of_the_project():
+    root = FOLDER.parent
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+    recipe = read_yaml((FOLDER / "conda" / "recipe.yaml").read_text("utf-8"), "recipe.yaml")
+    run = {line.replace(" ", "") for line in recipe["requirements"]["run"]}
+    assert run == {*project["dependencies"], f"python{project['requires-python']}"}
+    assert recipe["context"]["version"] == sf.__version__

@@ -273,7 +273,7 @@ function readCsv(bytes, form) {
   const label = { "utf-8": "utf-8", "utf-8-sig": "utf-8", cp1252: "windows-1252" }[encoding];
   if (!label) throw new Unreadable(`text in ${encoding} is not read here`);
   const text = new TextDecoder(label, { fatal: true }).decode(bytes).replace(/^[\r\n]+/, "");
-  if (text.includes("\0")) throw new Unreadable("it holds a NUL");
+  if (text.includes("\0") || text[0] === "\ufeff") throw new Unreadable("it holds a NUL or two byte-order marks");
   const records = csvRecords(text, form.delimiter ?? ",");
   let names = Object.keys(form.types), columns = null, first = true;
   for (const fields of records) {

@@ -1,0 +1,4 @@
+library(testthat)
+library(sfumato)
+
+test_check("sfumato")
