@@ -1,4 +1,4 @@
-{# Promises as generic tests. They ask what `sfumato check --sql` asks: a row for every class that
+{# Promises as generic tests, like the queries of `sfumato check --sql`: a row for every class that
    breaks the promise, with its number of records and no value. A missing value is one of its own. #}
 
 {% macro sfumato_quoted(columns) -%}

@@ -16,11 +16,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sfumato.core.exchange import in_place
 from sfumato.core.words import count_of, join_words
-from sfumato.errors import ParameterError, ReleaseRefused
+from sfumato.errors import OutputError, ParameterError, ReleaseRefused
 from sfumato.release.certificate_files import read_certificate
 from sfumato.release.manifest import FILE
+from sfumato.release.written_files import replace_file
 
 Fields = Mapping[str, Any]
 ARCHIVE, DATACITE, DDI, CRATE = "release.zip", "datacite.json", "ddi.xml", "ro-crate-metadata.json"
@@ -247,9 +247,12 @@ def write_deposit(
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as writer:
         for name, content in members.items():
             writer.writestr(zipfile.ZipInfo(name, EARLIEST), content, zipfile.ZIP_DEFLATED)
-    with in_place(target, force=True) as draft:
+    try:
+        target.mkdir(parents=True, exist_ok=True)
         for name, content in {**documents, ARCHIVE: archive.getvalue()}.items():
-            (draft / name).write_bytes(content)
+            replace_file(target / name, content)
+    except OSError as error:
+        raise OutputError(f"cannot write {target}: {error.strerror or error}") from None
     return certificate
 
 
