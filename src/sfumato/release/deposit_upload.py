@@ -63,10 +63,10 @@ class Server:
                 text = answer.read(LARGEST_ANSWER)
         except urllib.error.HTTPError as error:
             reasons = {401: "the token is not accepted", 403: "the token may not do this"}
-            reason = reasons.get(error.code, f"it answered {error.code}")
-            raise OutputError(f"{self.address}: {reason}; the draft may be incomplete") from None
+            words = reasons.get(error.code, f"it answered {error.code}")
+            raise OutputError(f"{self.address}: {words}; the draft may be incomplete") from None
         except OSError as error:
-            reason = getattr(error, "reason", error)
+            reason = error.reason if isinstance(error, urllib.error.URLError) else error
             raise OutputError(f"{self.address} cannot be reached: {reason}") from None
         try:
             return json.loads(text)
