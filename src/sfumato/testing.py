@@ -24,7 +24,7 @@ def assert_promise(
     """Fail with an :class:`AssertionError` where a table does not keep a promise; return the
     verdicts where it does.
 
-    ``table`` is a path, a frame or a dataset. Promises are written short
+    ``table`` is a path, a frame or a table. Promises are written short
     (``"l_diversity:diagnosis,l=3"``) or given as models, with the roles of the columns beside them
     (``quasi=["age", "zip"]``); or a ``recipe`` says both, and direct identifiers must be gone. What
     is said when it fails names columns and counts, never a value.

@@ -137,7 +137,7 @@ class Described(Data):
         return set(names) <= set(self.columns)
 
     def with_schema(self, schema: Schema) -> Self:
-        """A dataset with another schema; columns the table lacks are refused."""
+        """A table with another schema; columns the table lacks are refused."""
         self.require(schema.attributes)
         # In the order of the table, however columns were named.
         ordered = {n: schema.attributes[n] for n in self.columns if n in schema.attributes}
@@ -208,7 +208,7 @@ class Described(Data):
         return self.frame.collect_schema()[name]
 
     def with_attribute(self, name: str, attribute: Attribute) -> Self:
-        """A dataset in which one column is described otherwise."""
+        """A table in which one column is described otherwise."""
         return self.with_schema(Schema({**self.schema.attributes, name: attribute}))
 
     def named(self, role: Role) -> tuple[str, ...]:

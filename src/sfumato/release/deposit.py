@@ -1,4 +1,4 @@
-"""What a repository wants to know of a release: DataCite, DDI-Codebook and RO-Crate, all from the
+"""Metadata of a release for a repository: DataCite, DDI-Codebook and RO-Crate, all from the
 certificate, and the archive that holds them with the release.
 
 The shared folder stays as it is, for a certificate lists its files: the archive has it as

@@ -108,7 +108,7 @@ def upload_to_dataverse(
     collection: str,
     restricted: bool,
 ) -> str:
-    """Make a draft dataset with metadata and files; its persistent identifier."""
+    """Make a draft with metadata and files; its persistent identifier."""
     if not details.contact:
         raise ParameterError("Dataverse needs the e-mail of a contact; give --contact")
     fields = [
@@ -126,8 +126,8 @@ def upload_to_dataverse(
     address = f"/api/datasets/:persistentId/add?persistentId={quote(identifier, safe='')}"
     for name in (ARCHIVE, DDI):
         # The archive stays one file: unpacked, its certificate would list other paths.
-        told = {"restrict": str(restricted).lower(), "tabIngest": "false"}
-        form, kind = _multipart(name, (folder / name).read_bytes(), json.dumps(told))
+        settings = {"restrict": str(restricted).lower(), "tabIngest": "false"}
+        form, kind = _multipart(name, (folder / name).read_bytes(), json.dumps(settings))
         server.ask("POST", address, form, kind)
     return identifier
 
@@ -141,11 +141,11 @@ def _compounds(name: str, entries: list[dict[str, str]]) -> dict[str, Any]:
     return {"typeName": name, "multiple": True, "typeClass": "compound", "value": value}
 
 
-def _multipart(name: str, content: bytes, told: str) -> tuple[bytes, str]:
-    """A form with a file and what is told of it."""
+def _multipart(name: str, content: bytes, settings: str) -> tuple[bytes, str]:
+    """A form with a file and its settings."""
     mark = uuid.uuid4().hex
     head = (
-        f'--{mark}\r\nContent-Disposition: form-data; name="jsonData"\r\n\r\n{told}\r\n'
+        f'--{mark}\r\nContent-Disposition: form-data; name="jsonData"\r\n\r\n{settings}\r\n'
         f'--{mark}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
         "Content-Type: application/octet-stream\r\n\r\n"
     )

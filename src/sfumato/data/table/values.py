@@ -207,7 +207,7 @@ def _number(code: Code) -> int | float | None:
 
 
 def with_values(dataset: Table, intake: Intake) -> Table:
-    """A dataset in which what was said about values holds, in the user's own kind of frame."""
+    """A table in which what was said about values holds, in the user's own kind of frame."""
     if intake.about_values == dataset.source.intake.about_values:
         return dataset
     before = [dataset.column(name) for name in dataset.columns]

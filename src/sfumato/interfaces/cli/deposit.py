@@ -30,10 +30,10 @@ class Repository(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class DepositOptions:
-    """What the repository is told."""
+    """What the repository should know."""
 
     to: Annotated[Repository, CommandOption("the kind of repository")]
-    title: Annotated[str, CommandOption("the title of the dataset")]
+    title: Annotated[str, CommandOption("the title of the data")]
     creator: Annotated[list[str], CommandOption("a creator, 'Family, Given'; repeat for more")]
     description: Annotated[str, CommandOption("an abstract")] = ""
     publisher: Annotated[str, CommandOption("who publishes it")] = ""

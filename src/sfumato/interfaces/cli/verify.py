@@ -129,7 +129,7 @@ def check(
     if files.generalisation_of is not None:
         if any((files.diff, files.junit, files.sarif)):
             raise ParameterError(
-                "--diff, --junit and --sarif tell of promises alone; leave out --generalisation-of"
+                "--diff, --junit and --sarif are about promises; leave out --generalisation-of"
             )
         _show_generalisation(released.content, recipe, files)
         return
