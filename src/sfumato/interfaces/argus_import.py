@@ -13,7 +13,7 @@ import csv
 import dataclasses
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from sfumato.core.fields import Document, Fields
@@ -90,7 +90,7 @@ class ArgusTable:
     document: Fields
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    hierarchies: dict[str, tuple[tuple[str, ...], ...]]
+    hierarchies: Mapping[str, Sequence[Sequence[str]]]
     not_taken: tuple[str, ...]
 
     table = "data.csv"
