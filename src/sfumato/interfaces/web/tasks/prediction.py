@@ -4,10 +4,11 @@ on the same people, for a column that is chosen.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from sfumato.core import registry
 from sfumato.core.blocks import (
     Block,
     Cell,
@@ -24,7 +25,6 @@ from sfumato.core.words import number
 from sfumato.errors import ParameterError, did_you_mean
 from sfumato.interfaces.web.tasks.look import release_of
 from sfumato.methods.formulas.roc import area_under, roc_curve
-from sfumato.methods.utility.predictive import PredictiveAccuracy, RegressionOverlap
 from sfumato.release.story import FEWEST
 
 if TYPE_CHECKING:
@@ -33,12 +33,33 @@ if TYPE_CHECKING:
     from sfumato.core.pair import TablePair
     from sfumato.core.progress import Progress
     from sfumato.interfaces.web.data_process import Bench
-    from sfumato.methods.utility.predictive import LabelScores
 
 # Values whose curves are drawn, the commonest first.
 MOST_CURVES = 3
 # Points of a curve that are drawn.
 MOST_POINTS = 120
+
+
+class Scores(Protocol):
+    """What two models say of people set aside: their ``truth`` as positions in ``values``, and a
+    row of scores a person; ``released`` is None where nothing was there to learn from.
+    """
+
+    @property
+    def values(self) -> tuple[str | None, ...]:
+        """The values of the column."""
+
+    @property
+    def truth(self) -> NDArray[np.int64]:
+        """The position of the own value of each person."""
+
+    @property
+    def original(self) -> NDArray[np.float64]:
+        """Scores after learning from the original."""
+
+    @property
+    def released(self) -> NDArray[np.float64] | None:
+        """Scores after learning from the release."""
 
 
 def look_prediction(bench: Bench, progress: Progress, *, of: int, target: str) -> list[Block]:
@@ -51,7 +72,7 @@ def look_prediction(bench: Bench, progress: Progress, *, of: int, target: str) -
         raise ParameterError(
             f"{target!r} is not released.{did_you_mean(target, pair.released.columns)}"
         )
-    accuracy = PredictiveAccuracy(target)
+    accuracy = registry.build("utility", {"predictive_accuracy": {"label": target}})
     progress(0.1, "learning from the original and from the release")
     blocks: list[Block] = [Heading("Prediction", 1)]
     refusal = accuracy.applies(pair)
@@ -65,7 +86,7 @@ def look_prediction(bench: Bench, progress: Progress, *, of: int, target: str) -
     return [*blocks, *_regression(pair, target)]
 
 
-def _curves(scores: LabelScores) -> list[Block]:
+def _curves(scores: Scores) -> list[Block]:
     """For the commonest values, how well each is told from all others."""
     counts = np.bincount(scores.truth, minlength=len(scores.values))
     commonest = np.argsort(-counts, kind="stable")[:MOST_CURVES]
@@ -124,7 +145,8 @@ def _regression(pair: TablePair, target: str) -> list[Block]:
     heading = Heading("Regression", 1)
     if not predictors:
         return [heading, Paragraph("No other column is released.")]
-    metric = RegressionOverlap(target, predictors)
+    fields = {"outcome": target, "predictors": list(predictors)}
+    metric = registry.build("utility", {"regression_overlap": fields})
     refusal = metric.applies(pair)
     if refusal is not None:
         return [heading, Paragraph(f"Not regressed: {refusal}.")]
