@@ -290,7 +290,7 @@ def _full_domain(
         quasi = [column.name for column in columns if column.top]
     suppressed = len(columns[0].codes) - int(kept.sum())
     rows = pl.DataFrame({c.name: c.released_at(levels[c.name])[kept] for c in columns})
-    sizes = rows.group_by(quasi).len()["len"] if quasi else pl.Series([rows.height])
+    sizes = _class_sizes(rows, quasi) if quasi else pl.Series([rows.height])
     smallest = int(sizes.min() or 0)  # type: ignore[arg-type]
     answer = Generalisation(
         "full-domain",
@@ -350,8 +350,15 @@ def _to_suppress(
 ) -> int:
     """How many original records are in classes of fewer than k on these levels."""
     rows = pl.DataFrame({c.name: c.original_at(levels[c.name]) for c in columns if c.name in quasi})
-    sizes = rows.group_by(list(quasi)).len()["len"]
+    sizes = _class_sizes(rows, quasi)
     return int(sizes.filter(sizes < k).sum())
+
+
+def _class_sizes(rows: pl.DataFrame, quasi: Sequence[str]) -> pl.Series:
+    """How many records each class has; the column of sizes has no name that a column may have."""
+    # Numbers for names: polars calls the sizes "len".
+    numbered = [rows[name].alias(str(number)) for number, name in enumerate(quasi)]
+    return pl.DataFrame(numbered).group_by(pl.all()).len()["len"]
 
 
 def _cell_by_cell(

@@ -19,7 +19,8 @@ from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.shape import DATA, Shape
 from sfumato.core.source import Source
 from sfumato.core.table import Table
-from sfumato.data.lazy.open_table import held, parts_of
+from sfumato.data.lazy.open_table import held
+from sfumato.data.lazy.part_files import parts_of
 from sfumato.data.lazy.table import LazyTable
 from sfumato.data.table.form import runnable_cells
 from sfumato.errors import SfumatoError, UnreadableInput

@@ -186,7 +186,7 @@ def test_every_step_releases_on_spark_what_it_releases_in_memory(
     found, expected = collected(lazy), pl.DataFrame(eager.data)
     assert grid.multiset(found) == grid.multiset(expected)
     assert dict(found.schema) == {
-        column: spark_workers.SIGNED.get(dtype.base_type(), dtype)
+        column: spark_workers.ON_THE_WAY.get(dtype.base_type(), dtype)
         for column, dtype in expected.schema.items()
     }
     assert [v.to_dict() for v in lazy.verdicts] == [v.to_dict() for v in eager.verdicts]

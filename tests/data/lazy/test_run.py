@@ -204,3 +204,20 @@ def test_values_that_a_collation_takes_for_one_are_counted_apart() -> None:
     connection.execute("INSERT INTO t VALUES ('x', 1), ('X', 1)")
     people = sf.read(connection.table("t")).with_roles(quasi=["name"], keep=["n"])
     assert sf.assess(people).smallest_class == 1
+
+
+@pytest.mark.parametrize("name", ["len", "count", "records", "sfumato records", "sfumato order"])
+def test_columns_may_have_names_that_we_use(name: str) -> None:
+    frame = table().with_columns(pl.Series(name, [1, 2, 3] * 1000))
+
+    def released(data: Any) -> pl.DataFrame:
+        people = sf.read(data).with_roles(quasi=["age", name], keep=["sex"], drop=["zip"])
+        people = people.with_hierarchies(**{"age": sf.intervals(10), name: sf.suppress()})
+        steps = [sf.Sample(0.5), sf.GlobalRecoding(budget=0.5)]
+        options = sf.AnonymizeOptions(format="parquet")
+        release = sf.anonymize(people, [sf.KAnonymity(2)], steps, seed=3, options=options)
+        data = release.data
+        return rows_of(data.collect() if isinstance(data, pl.LazyFrame) else data)
+
+    frame = frame.select("age", "sex", "zip", name)
+    assert released(frame.lazy()).equals(released(frame))

@@ -101,7 +101,7 @@ class Workers:
         watch = pickle.loads(mapped([watches], spark_workers.merged)["found"][0])
         taken = Table(watch.sample.taken(), job.schema, job.source)
         released_sample = job.line.started().released(taken).to_polars()
-        types = spark_workers.types_in_spark(released_sample)
+        types = spark_workers.types_of_parts(released_sample)
         if job.line.draws:
             marked = mapped(pieces, Worker(spark_workers.WithKeys(names, job.read, job.line.keys)))
             pieces = [

@@ -90,8 +90,12 @@ def distinct_rows(sample: pl.DataFrame, columns: Sequence[str], rows: int) -> in
     2
     >>> distinct_rows(pl.DataFrame({"a": range(100)}), ["a"], 1000)
     1000
+    >>> distinct_rows(pl.DataFrame({"len": [1, 1]}), ["len"], 1000)
+    1
     """
-    times = sample.group_by(columns).len()["len"]
+    # Numbers for names: a column may be called as the one that holds the counts.
+    numbered = [sample[name].alias(str(number)) for number, name in enumerate(columns)]
+    times = pl.DataFrame(numbered).group_by(pl.all()).len()["len"]
     # Chao's estimate from values seen once (f1) and twice (f2): d + f1 (f1 - 1) / (2 (f2 + 1)).
     once, twice = int((times == 1).sum()), int((times == 2).sum())
     return min(rows, len(times) + once * (once - 1) // (2 * (twice + 1)))

@@ -398,3 +398,13 @@ def without_categories(rows: pl.DataFrame, database: Address) -> pl.DataFrame:
         name for name, dtype in rows.schema.items() if dtype in (pl.Categorical, pl.Enum, pl.Null)
     ]
     return rows.with_columns(pl.col(as_text).cast(pl.String))
+
+
+def spans_as_text(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows whose spans of time are text as ISO 8601 writes them.
+
+    >>> import datetime
+    >>> spans_as_text(pl.DataFrame({"stay": [datetime.timedelta(days=1, minutes=2)]})).item()
+    'P1DT2M'
+    """
+    return rows.with_columns(pl.selectors.duration().dt.to_string("iso"))

@@ -26,8 +26,10 @@ from sfumato.data.lazy.databases import (
     no_table,
     quoted,
     reason,
+    spans_as_text,
     without_categories,
 )
+from sfumato.data.lazy.on_duckdb import require_no_spans
 from sfumato.errors import OutputError, UnreadableInput, require
 
 # PostgreSQL, through ADBC.
@@ -157,9 +159,12 @@ class Postgres(Transaction):
         long = [n for n in rows.columns if len(n.encode()) > self.longest]
         if long:
             raise OutputError(f"PostgreSQL cuts names after 63 bytes; rename {', '.join(long)}")
-        storable_rows = without_categories(rows, self.place)
+        storable_rows = spans_as_text(without_categories(rows, self.place))
         return pl.DataFrame(
-            [storable_rows.get_column(n).cast(_postgres_type(t)) for n, t in rows.schema.items()]
+            [
+                storable_rows.get_column(n).cast(_postgres_type(t))
+                for n, t in storable_rows.schema.items()
+            ]
         )
 
     def put(self, name: Name, rows: pl.DataFrame, *, create: bool) -> None:
@@ -338,9 +343,9 @@ class Sqlite(Transaction):
         """Floats that are none are missing; short decimals are floats; times of day, spans and
         moments in a zone are text.
         """
-        rows = without_categories(rows, self.place)
+        rows = spans_as_text(without_categories(rows, self.place))
         storable_rows = pl.DataFrame(
-            [rows.get_column(n).cast(_sqlite_dtype(t)) for n, t in rows.schema.items()]
+            [column.cast(_sqlite_dtype(column.dtype)) for column in rows.iter_columns()]
         )
         return storable_rows.with_columns(pl.selectors.float().cast(pl.Float64).fill_nan(None))
 
@@ -545,6 +550,7 @@ class Attached:
         if name not in names_present:
             raise no_table(self.place, name, names_present)
         table = f"sfumato_source.{Name(name.table, name.schema or 'main').quoted}"
+        require_no_spans(self.connection.sql(f"SELECT * FROM {table}"))  # noqa: S608 - a quoted name
         schema = pl.DataFrame(
             self.connection.sql(f"SELECT * FROM {table} LIMIT 0").to_arrow_table()  # noqa: S608
         ).schema

@@ -13,14 +13,29 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from sfumato.core.source import Source
+from sfumato.data.lazy.constant_columns import ConstantColumns
 from sfumato.errors import UnreadableInput
 
 
 @dataclasses.dataclass(frozen=True)
 class PartsSource(Source):
-    """Parts of Parquet, and the types that their columns have there."""
+    """Parts of Parquet, and the types that their columns have there.
+
+    ``constants`` are columns that stand outside of the files. ``content`` is the digest of the
+    files as they are read, where that of the table is another one: of text that was written as
+    Parquet first, or of files together with such columns.
+    """
 
     types: Mapping[str, pl.DataType] = dataclasses.field(default_factory=dict)
+    constants: ConstantColumns | None = None
+    content: str | None = None
+
+
+def content_digest(source: Source) -> str | None:
+    """The digest that the files of a table have while nobody changes them."""
+    if isinstance(source, PartsSource) and source.content is not None:
+        return source.content
+    return source.digest
 
 
 def types_of_files(source: Source) -> Mapping[str, pl.DataType]:

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import polars as pl
 
+from sfumato.data.lazy.constant_columns import SQL_TYPES
+from sfumato.data.lazy.databases import literal, quoted
 from sfumato.data.lazy.on_polars import BATCH, spare
 from sfumato.errors import UnreadableInput, require
 
 if TYPE_CHECKING:
+    from sfumato.data.lazy.constant_columns import Constant, ConstantColumns
     from sfumato.data.lazy.table import Tick
 
 name = "duckdb"
@@ -28,6 +31,43 @@ def opened(parts: Sequence[Path], memory: int) -> Any:
     # A connection of its own: where an error leaves rows half read, others must not be blocked.
     cursor: Any = duckdb.cursor()
     return cursor.read_parquet([str(part) for part in parts], hive_partitioning=False)
+
+
+def opened_with_constants(parts: Sequence[Path], memory: int, constants: ConstantColumns) -> Any:
+    """The same, with columns that stand outside of the files."""
+    duckdb: Any = require("duckdb", extra="duckdb", to="let DuckDB read")
+    selects = []
+    for values, files in constants.groups().items():
+        columns = [
+            f"CAST({_literal(value)} AS {SQL_TYPES[dtype]}) AS {quoted(name)}"
+            for (name, dtype), value in zip(constants.types.items(), values, strict=True)
+        ]
+        listed = ", ".join(literal(str(file)) for file in files)
+        selects.append(
+            f"SELECT *, {', '.join(columns)}"  # noqa: S608 - names and values are quoted
+            f" FROM read_parquet([{listed}], hive_partitioning = false)"
+        )
+    with guarded():
+        return duckdb.cursor().sql(" UNION ALL ".join(selects))
+
+
+def _literal(value: Constant) -> str:
+    """A value as a text in SQL, to be cast."""
+    if value is None:
+        return "NULL"
+    return literal(str(value))
+
+
+def require_no_spans(relation: Any) -> None:
+    """Refuse columns that hold spans of months, days and microseconds at once: no other type holds
+    these, and polars ends the process over them.
+    """
+    for number, kind in enumerate(relation.types, start=1):
+        if "INTERVAL" in str(kind):
+            raise UnreadableInput(
+                f"column number {number} is an INTERVAL of DuckDB, which cannot be read: give its "
+                "seconds in a view or query, as epoch(column), or leave it out"
+            )
 
 
 def types_of(frame: Any) -> pl.Schema:

@@ -15,6 +15,7 @@ from sfumato.data.lazy.codes import Coder, counted_in_pieces
 from sfumato.errors import UnreadableInput
 
 if TYPE_CHECKING:
+    from sfumato.data.lazy.constant_columns import ConstantColumns
     from sfumato.data.lazy.table import Tick
 
 name = "polars"
@@ -33,6 +34,19 @@ are looked at.
 def opened(parts: Sequence[Path], memory: int) -> pl.LazyFrame:
     """Parts of Parquet as a lazy frame."""
     return pl.scan_parquet(list(parts), glob=False, hive_partitioning=False)
+
+
+def opened_with_constants(
+    parts: Sequence[Path], memory: int, constants: ConstantColumns
+) -> pl.LazyFrame:
+    """The same, with columns that stand outside of the files."""
+    return pl.concat(
+        opened(files, memory).with_columns(
+            pl.lit(value, dtype).alias(name)
+            for (name, dtype), value in zip(constants.types.items(), values, strict=True)
+        )
+        for values, files in constants.groups().items()
+    )
 
 
 def columns_of(frame: nw.LazyFrame[Any]) -> list[str]:

@@ -52,7 +52,7 @@ from sfumato.data.lazy.spark_workers import (
     merged,
     numbered_names,
     summed,
-    types_in_spark,
+    types_of_parts,
 )
 from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput, require
 
@@ -166,7 +166,16 @@ def opened(parts: Sequence[Path], memory: int) -> Any:
 
 def _parquet(session: Any, parts: Sequence[Path]) -> Any:
     """Files, and nothing that the names of their folders might say."""
-    names = list(pl.read_parquet_schema(parts[0]))
+    types = pl.read_parquet_schema(parts[0])
+    names = list(types)
+    for number, dtype in enumerate(types.values(), start=1):
+        if dtype == pl.Datetime("ns") or (
+            isinstance(dtype, pl.Datetime) and dtype.time_unit == "ns"
+        ):
+            raise UnreadableInput(
+                f"column number {number} holds nanoseconds, which {name} does not read: write "
+                "microseconds, or use --engine polars or duckdb"
+            )
     if session.conf.get("spark.sql.caseSensitive") != "true":
         require_names(name, [""] * len(names), names)
     with guarded():
@@ -265,7 +274,7 @@ class Executors:
             released_sample = (
                 job.line.started().released(Table(sample, job.schema, job.source)).to_polars()
             )
-            types = types_in_spark(released_sample)
+            types = types_of_parts(released_sample)
             worker_reports = _write(
                 _gathered(native, names, job), names, Releasing(job, types, str(waiting))
             )

@@ -6,11 +6,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import glob
-import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +15,8 @@ import narwhals as nw
 import polars as pl
 
 from sfumato.core.recipe import Recipe
-from sfumato.core.source import Intake, Source
+from sfumato.core.source import Source
 from sfumato.core.table import Table
-from sfumato.core.words import join_words
 from sfumato.data.lazy.choice import engine_for
 from sfumato.data.lazy.databases import Name, address, identity_in
 from sfumato.data.lazy.drivers import Attached, begun
@@ -31,6 +27,14 @@ from sfumato.data.lazy.file_types import (
     require_types,
 )
 from sfumato.data.lazy.on_sql import DatabaseTable
+from sfumato.data.lazy.part_files import (
+    ABOUT_VALUES,
+    SUFFIXES,
+    PartFiles,
+    about_values,
+    find_parts,
+    is_in_parts,
+)
 from sfumato.data.lazy.table import ENGINES, EngineFrame, LazyTable, ParquetEngine
 from sfumato.errors import ParameterError, UnreadableInput, did_you_mean
 
@@ -42,9 +46,6 @@ on it takes several times as much.
 """
 PLAIN_TYPES = (pl.Int64, pl.Int32, pl.Int16, pl.Int8, pl.Float64, pl.Float32, pl.Boolean, pl.String)
 """Types that every engine reads as they are."""
-SUFFIXES = (".parquet", ".pq")
-MAGIC = "*?["
-ABOUT_VALUES = ("missing_values", "missing_in", "unicode", "blanks")
 
 
 def take_lazily(frame: Any, options: Mapping[str, Any]) -> LazyTable | None:
@@ -57,8 +58,13 @@ def take_lazily(frame: Any, options: Mapping[str, Any]) -> LazyTable | None:
         room == "pyspark" and kind == "DataFrame"
     ):
         return None
+    native = frame.to_native() if isinstance(frame, nw.LazyFrame) else frame
+    if type(native).__name__ == "DuckDBPyRelation":
+        from sfumato.data.lazy.on_duckdb import require_no_spans
+
+        require_no_spans(native)
     lazy_frame = frame if isinstance(frame, nw.LazyFrame) else nw.from_native(frame).lazy()
-    return LazyTable(lazy_frame, source=Source(name="the table", intake=_about_values(options)))
+    return LazyTable(lazy_frame, source=Source(name="the table", intake=about_values(options)))
 
 
 def require_named(data: str | Path) -> None:
@@ -75,48 +81,51 @@ def opened(
     """A path as a table that an engine holds, or None where it is one file to be read as others
     are.
 
-    Folders and patterns are Parquet parts of one table. Without ``engine``, what takes up to an
+    Folders and patterns are parts of one table: Parquet, delimited text or JSON lines, or a Delta
+    or Iceberg table. Without ``engine``, what takes up to an
     eighth of the memory is read into it and anything larger left to polars; ``auto`` looks at rows,
     distinct values and the memory at hand besides, where a ``recipe`` says what will be grouped.
     Notes say which and why.
     """
     require_engine(engine)
-    has_many_tables = _is_several(data)
-    if engine == MEMORY and not has_many_tables:
+    in_parts = is_in_parts(data)
+    if engine == MEMORY and not in_parts:
         return None
-    if not has_many_tables and Path(data).suffix.lower() not in SUFFIXES:
+    if not in_parts and Path(data).suffix.lower() not in SUFFIXES:
         if engine not in (None, AUTO):
             raise ParameterError(
-                f"{Path(data).name}: only Parquet is read by {engine}; other files are read into"
-                " memory"
+                f"{Path(data).name}: only Parquet, and folders of CSV or JSON lines, are read by "
+                f"{engine}; other files are read into memory"
             )
         return None
-    # What was asked for needs no reason of ours.
-    engine_and_reason = (engine, "as you said")
-    if engine in (None, AUTO):
-        plain = engine == AUTO and set(options) <= set(
-            ABOUT_VALUES
-        )  # an engine takes no other options
-        proposal = _propose_engine(data, recipe if plain else None)
-        if proposal is None and not has_many_tables:
-            return None
-        engine_and_reason = proposal or (MEMORY, "it fits comfortably")
-    return _opened_by(engine_and_reason, data, options)
+    if engine not in (None, AUTO):
+        # What was asked for needs no reason of ours.
+        return _opened_by((engine, "as you said"), find_parts(data, options), data)
+    # An engine takes no other options.
+    plain = engine == AUTO and set(options) <= set(ABOUT_VALUES)
+    if in_parts:
+        parts = find_parts(data, options)
+        proposal = _propose_engine(parts.files, recipe if plain else None)
+        return _opened_by(proposal or (MEMORY, "it fits comfortably"), parts, data)
+    proposal = _propose_engine((Path(data),), recipe if plain else None)
+    if proposal is None:
+        return None
+    return _opened_by(proposal, find_parts(data, options), data)
 
 
 def _opened_by(
-    engine_and_reason: tuple[str | None, str], data: str | Path, options: Mapping[str, Any]
+    engine_and_reason: tuple[str | None, str], parts: PartFiles, data: str | Path
 ) -> Table | LazyTable:
-    """Parts of Parquet as a table that an engine holds, or read by it into memory."""
+    """Parts as a table that an engine holds, or read by it into memory."""
     engine, why = engine_and_reason
-    parts = parts_of(data)
     source = Source(
         name=str(data),
         format="parquet",
-        intake=_about_values(options),
-        notes=(f"read by {engine}: {why}",),
+        digest=parts.digest,
+        intake=parts.intake,
+        notes=(f"read by {engine}: {why}", *parts.notes),
     )
-    table = held(parts, str(engine), dataclasses.replace(source, digest=digest_of_parts(parts)))
+    table = held_parts(parts, str(engine), source)
     return table.collected() if engine == MEMORY else table
 
 
@@ -139,7 +148,7 @@ def from_database(
     name = Name.of(table)
     source = Source(
         name=name_in(url, table),
-        intake=_about_values(options),
+        intake=about_values(options),
         notes=(f"{own} counts it and streams its rows",),
     )
     if database.kind == "duckdb":
@@ -205,105 +214,12 @@ def require_engine(engine: str | None) -> None:
     )
 
 
-def _about_values(options: Mapping[str, Any]) -> Intake:
-    idle = [name for name in options if name not in ABOUT_VALUES]
-    if idle:
-        raise ParameterError(
-            f"a table that an engine reads takes no reading option {join_words(idle, 'or')}; it "
-            f"takes {', '.join(ABOUT_VALUES)}"
-        )
-    return Intake.of(options)
-
-
-def _is_several(data: str | Path) -> bool:
-    return (any(sign in str(data) for sign in MAGIC) and not Path(data).exists()) or Path(
-        data
-    ).is_dir()
-
-
-def parts_of(data: str | Path) -> tuple[Path, ...]:
-    """The files of a table in parts, by name; parts that differ in their columns or types are
-    refused.
-    """
-    folder = Path(data)
-    if folder.is_dir():
-        paths_found = sorted(
-            p
-            for suffix in SUFFIXES
-            for p in folder.rglob(f"*{suffix}")
-            if not _hidden(p.relative_to(folder))
-        )
-    else:
-        paths_found = (
-            sorted(Path(name) for name in glob.glob(str(data), recursive=True))
-            if _is_several(data)
-            else [folder]
-        )
-    files = [path for path in paths_found if path.is_file()]
-    if not files:
-        raise UnreadableInput(
-            f"{data}: there are no Parquet files here; check the path, name one file, or, if the "
-            "folder holds several tables with keys, use a recipe with a section 'tables'"
-        )
-    _refuse_values_in_names(files, folder)
-    _require_alike(files)
-    return tuple(files)
-
-
-def _refuse_values_in_names(files: Sequence[Path], folder: Path) -> None:
-    """Refuse folders that hold values of a column in their names (``year=2020/``): read alone,
-    parts lack that column.
-    """
-    # Folders above the one that was named are the user's own business: only those below are judged.
-    folder_keys = {part for part in folder.parts if "=" in part}
-    partition_parts = {
-        part for file in files for part in file.parent.parts if "=" in part
-    } - folder_keys
-    if partition_parts:
-        keys = sorted({part.split("=")[0] for part in partition_parts})
-        raise UnreadableInput(
-            f"{folder}: the values of {', '.join(keys)} are in the names of its folders and "
-            "missing from the parts; give the lazy frame of an engine that reads them: "
-            "sf.read(pl.scan_parquet(folder, hive_partitioning=True))"
-        )
-
-
-def _hidden(path: Path) -> bool:
-    """What engines leave beside parts: marks of success, checksums, unfinished work."""
-    return any(part.startswith(("_", ".")) for part in path.parts)
-
-
-def _require_alike(files: Sequence[Path]) -> None:
-    """Refuse parts that are damaged, or have other columns or types than the first."""
-    first: Any = None
-    for file in files:
-        try:
-            schema = pl.read_parquet_schema(file)
-        except (pl.exceptions.PolarsError, OSError):
-            raise UnreadableInput(
-                f"{file.name} is damaged or not Parquet; remove it or write it again"
-            ) from None
-        if first is None:
-            first = schema
-        if schema != first:
-            # Columns that are missing on one side, or of another type.
-            differing_columns = sorted(
-                {*schema, *first} - {n for n in schema if n in first and schema[n] == first[n]}
-            )
-            raise UnreadableInput(
-                f"{file.name} differs from {files[0].name} in "
-                f"{', '.join(differing_columns[:5]) or 'the order of its columns'}: give all parts "
-                "of a table the same columns and types"
-            )
-
-
-def _propose_engine(data: str | Path, recipe: Recipe | None) -> tuple[str, str] | None:
+def _propose_engine(parts: Sequence[Path], recipe: Recipe | None) -> tuple[str, str] | None:
     """The engine for Parquet about which nothing was said, and why; None: memory, which need not be
     explained.
     """
-    if not _is_several(data) and not Path(data).is_file():
+    if not all(part.is_file() for part in parts):
         return None
-    parts = parts_of(data) if _is_several(data) else (Path(data),)
     if _is_large(parts):
         return (
             "polars",
@@ -362,22 +278,6 @@ def _cells(parts: Sequence[Path]) -> int:
     return 5 * sum(part.stat().st_size for part in parts if part.is_file())
 
 
-def digest_of_parts(parts: Sequence[Path]) -> str:
-    """SHA-256 of the digests of all parts, which does not depend on their names or order; of one
-    file its own.
-    """
-
-    def digest_part(file: Path) -> str:
-        with file.open("rb") as handle:
-            return hashlib.file_digest(handle, "sha256").hexdigest()
-
-    if len(parts) == 1:
-        return digest_part(parts[0])
-    # Sorted digests: parts may be renamed or come in another order and are still the same table.
-    with ThreadPoolExecutor() as pool:
-        return hashlib.sha256("".join(sorted(pool.map(digest_part, parts))).encode()).hexdigest()
-
-
 def _lazy(frame: Any) -> Any:
     """A frame as its engine takes it."""
     return frame if isinstance(frame, EngineFrame) else nw.from_native(frame).lazy()
@@ -385,14 +285,34 @@ def _lazy(frame: Any) -> Any:
 
 def held(parts: tuple[Path, ...], engine: str, source: Source) -> LazyTable:
     """Parts of Parquet as a table of an engine."""
+    return held_parts(PartFiles(parts, "", source.intake), engine, source)
+
+
+def held_parts(parts: PartFiles, engine: str, source: Source) -> LazyTable:
+    """The files of a table as a table of an engine, with columns that stand outside of them."""
     holder: ParquetEngine = ENGINES["polars" if engine == MEMORY else engine]
-    frame = holder.opened(parts, memory())
-    types = pl.Schema(pl.read_parquet_schema(parts[0]))
+    types = pl.Schema(pl.read_parquet_schema(parts.files[0]))
+    if parts.constants is None:
+        frame = holder.opened(parts.files, memory())
+    else:
+        opened_with = getattr(holder, "opened_with_constants", None)
+        if opened_with is None:
+            raise ParameterError(
+                f"{holder.name} does not read columns from the names of folders here: use --engine "
+                "polars or duckdb, or give the frame of its own session: sf.read(frame)"
+            )
+        frame = opened_with(parts.files, memory(), parts.constants)
+        types |= parts.constants.types
     require_names(holder.name, holder.columns_of(_lazy(frame)), list(types))
     types_of = getattr(holder, "types_of", None)
     if types_of is not None and any(not isinstance(t, PLAIN_TYPES) for t in types.values()):
         require_types(holder.name, types_of(frame), types)
     fields = {field.name: getattr(source, field.name) for field in dataclasses.fields(source)}
     notes = source.notes if engine == MEMORY else (*source.notes, *released_otherwise(types))
-    typed = PartsSource(**{**fields, "notes": notes}, types=types)
-    return LazyTable(frame, source=typed, parts=parts)
+    typed = PartsSource(
+        **{**fields, "notes": notes},
+        types=types,
+        constants=parts.constants,
+        content=parts.content,
+    )
+    return LazyTable(frame, source=typed, parts=parts.files, keep=parts.keep)

@@ -11,7 +11,9 @@ import polars as pl
 
 from sfumato.core.source import Source
 from sfumato.core.table import refuse_patterns
-from sfumato.data.lazy.open_table import digest_of_parts
+from sfumato.data.lazy import on_polars
+from sfumato.data.lazy.file_types import PartsSource
+from sfumato.data.lazy.part_files import digest_of_parts
 from sfumato.data.lazy.table import LazyTable
 from sfumato.data.table.formats import format_of_suffix, refusing
 from sfumato.data.table.values import settle_values
@@ -31,22 +33,26 @@ class ParquetColumns:
     source: Source
     columns: list[str]
     height: int
+    keep: Any = None
+    """What must live as long as the files are read."""
 
     @classmethod
-    def of(cls, parts: Sequence[Path], source: Source) -> ParquetColumns:
+    def of(cls, parts: Sequence[Path], source: Source, keep: Any = None) -> ParquetColumns:
         """Parts that have the same columns, in their order."""
         with refusing(f"{source.name} cannot be read: a part is damaged or missing"):
-            lazy = _scanned(parts)
+            lazy = _scanned(parts, source)
             columns = lazy.collect_schema().names()
             height = int(lazy.select(pl.len()).collect().item())
         refuse_patterns(columns)
-        return cls(tuple(parts), source, columns, height)
+        return cls(tuple(parts), source, columns, height, keep)
 
     def column(self, name: str) -> pl.Series:
         """One column in full, the rows as the files have them."""
         position = self.columns.index(name)  # by place: to polars some names mean several columns
         with refusing(f"{self.source.name} cannot be read: a part is damaged or missing"):
-            values = _scanned(self.parts).select(pl.nth(position)).collect().to_series()
+            values = (
+                _scanned(self.parts, self.source).select(pl.nth(position)).collect().to_series()
+            )
         # Columns are read one after the other: another number of rows would pair cells of two
         # tables.
         if values.len() != self.height:
@@ -71,7 +77,7 @@ def parquet_columns(table: Any) -> ParquetColumns | None:
     if isinstance(table, LazyTable):
         if not table.parts:
             return None
-        return ParquetColumns.of(table.parts, table.source)
+        return ParquetColumns.of(table.parts, table.source, table.keep)
     if not isinstance(table, str | Path) or format_of_suffix(Path(table).suffix) != "parquet":
         return None
     file = Path(table)
@@ -86,5 +92,8 @@ def parquet_columns(table: Any) -> ParquetColumns | None:
     return ParquetColumns.of([file], Source(file.name, "parquet", digest=digest_of_parts([file])))
 
 
-def _scanned(parts: Sequence[Path]) -> pl.LazyFrame:
-    return pl.scan_parquet(list(parts), glob=False, hive_partitioning=False)
+def _scanned(parts: Sequence[Path], source: Source | None = None) -> pl.LazyFrame:
+    constants = source.constants if isinstance(source, PartsSource) else None
+    if constants is None:
+        return on_polars.opened(parts, 0)
+    return on_polars.opened_with_constants(parts, 0, constants)

@@ -347,11 +347,15 @@ def counted_again(pieces: Iterable[Table], columns: Sequence[str]) -> Table:
     merged: pl.DataFrame | None = None
     last: Table | None = None
     names: list[str] = []
+    count = COUNT
     for last in pieces:
         weights = last.schema.columns(Role.WEIGHT)
         names = [name for name in last.columns if name in columns or name in weights]
-        counts = _tallied(last.to_polars().select(names))
-        merged = counts if merged is None else _tallied(pl.concat([merged, counts], how=RELAXED))
+        count = _spare(names)
+        counts = _tallied(last.to_polars().select(names), count)
+        merged = (
+            counts if merged is None else _tallied(pl.concat([merged, counts], how=RELAXED), count)
+        )
         if merged.height > table.MOST_COMBINATIONS:
             raise SchemaError(
                 f"after the random steps, {', '.join(names)} have more than "
@@ -361,12 +365,21 @@ def counted_again(pieces: Iterable[Table], columns: Sequence[str]) -> Table:
     if last is None or merged is None:
         raise SchemaError("no row is left after the random steps; there is nothing to release")
     schema = Schema({name: last.schema[name] for name in names if name in last.schema.attributes})
-    copies = merged[COUNT].to_numpy().astype(np.int64)
-    merged_table = Table(merged.drop(COUNT), source=last.source, copies=copies)  # type: ignore[arg-type]
+    copies = merged[count].to_numpy().astype(np.int64)
+    merged_table = Table(merged.drop(count), source=last.source, copies=copies)  # type: ignore[arg-type]
     return merged_table.with_schema(schema)
 
 
 COUNT = "sfumato records"
+"""What the column of counts is called, where no other column has that name."""
+
+
+def _spare(columns: Sequence[str]) -> str:
+    """The name of a column of counts beside some columns."""
+    name = COUNT
+    while name in columns:
+        name += "_"
+    return name
 
 
 class Alongside(Shared):
@@ -438,11 +451,13 @@ class Alongside(Shared):
 RELAXED: Final = "vertical_relaxed"
 
 
-def _tallied(rows: pl.DataFrame) -> pl.DataFrame:
-    """The distinct rows, and how many there are of each: added up where the rows say it already."""
-    names = [name for name in rows.columns if name != COUNT]
+def _tallied(rows: pl.DataFrame, count: str = COUNT) -> pl.DataFrame:
+    """The distinct rows, and how many there are of each: added up where the rows say it already, in
+    the column ``count``.
+    """
+    names = [name for name in rows.columns if name != count]
     plain = rows.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
-    amount = pl.col(COUNT).sum() if COUNT in rows.columns else pl.len().cast(pl.Int64).alias(COUNT)
+    amount = pl.col(count).sum() if count in rows.columns else pl.len().cast(pl.Int64).alias(count)
     return plain.group_by(names).agg(amount)
 
 

@@ -28,7 +28,7 @@ from sfumato.core.source import Intake, Source
 from sfumato.core.step import Goal, Plan, Step
 from sfumato.core.table import Table
 from sfumato.data.lazy.coarse import Coarse, coarsely_counted
-from sfumato.data.lazy.file_types import PartsSource
+from sfumato.data.lazy.file_types import PartsSource, content_digest
 from sfumato.data.lazy.known_rows import KnownRows
 from sfumato.data.lazy.observed_values import (
     Fingerprint,
@@ -38,7 +38,7 @@ from sfumato.data.lazy.observed_values import (
     Watch,
     changed,
 )
-from sfumato.data.lazy.open_table import digest_of_parts
+from sfumato.data.lazy.part_files import digest_of_parts
 from sfumato.data.lazy.parts import in_parallel, order_key, parts_for, write_parts
 from sfumato.data.lazy.planning import FORMAT, Alongside, Pipeline, Planning, alike
 from sfumato.data.lazy.refusals import require_counts
@@ -328,7 +328,9 @@ def _source_of(parts: Sequence[Path], source: Source) -> Source:
     if not isinstance(source, PartsSource):
         return dataclasses.replace(source, intake=Intake(), digest=None)
     types = pl.read_parquet_schema(parts[0])
-    return dataclasses.replace(source, intake=Intake(), digest=None, types=types)
+    return dataclasses.replace(
+        source, intake=Intake(), digest=None, types=types, constants=None, content=None
+    )
 
 
 def _in_batches(
@@ -457,7 +459,7 @@ def _require_unchanged(table: LazyTable, original: Table, watch: Watch) -> None:
     is_same = watch.rows == original.records
     counted_sums = _counted_sums(table, original)
     if watch.sums is None or counted_sums is None:
-        is_same = is_same and digest_of_parts(table.parts) == table.source.digest
+        is_same = is_same and digest_of_parts(table.parts) == content_digest(table.source)
     else:
         is_same = is_same and counted_sums.text == watch.sums.text
     if not is_same:

@@ -50,19 +50,29 @@ its place there, and what a worker tells.
 """
 
 
-SIGNED: dict[Any, pl.DataType] = {
+ON_THE_WAY: dict[Any, pl.DataType] = {
     pl.UInt8: pl.Int16(),
     pl.UInt16: pl.Int32(),
     pl.UInt32: pl.Int64(),
-    pl.UInt64: pl.Int64(),
-    pl.Null: pl.String(),
+    pl.UInt64: pl.Decimal(20, 0),
+    pl.Duration: pl.Duration("us"),
 }
-"""Types that Spark lacks, and what holds their values there."""
+"""Types that Spark lacks, and what holds their values while rows go from worker to worker."""
 
 
-def types_in_spark(rows: pl.DataFrame) -> dict[str, pl.DataType]:
-    """The types of columns, where Spark holds them."""
-    return {name: SIGNED.get(t.base_type(), t) for name, t in rows.schema.items()}
+def types_of_parts(rows: pl.DataFrame) -> dict[str, pl.DataType]:
+    """The types of columns as parts hold them: one without any value is text."""
+    return {name: pl.String() if t == pl.Null else t for name, t in rows.schema.items()}
+
+
+def as_spark_holds(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows in types that Spark has; the types of parts hold the same values."""
+    types = {}
+    for name, dtype in rows.schema.items():
+        types[name] = ON_THE_WAY.get(dtype.base_type(), dtype)
+        if isinstance(dtype, pl.Datetime):
+            types[name] = pl.Datetime("us", dtype.time_zone)
+    return rows.cast(types)  # type: ignore[arg-type]
 
 
 def numbered_names(count: int) -> list[str]:
@@ -337,7 +347,7 @@ class Releasing:
         """Released rows in types that Spark has, with their places; without an order they stay with
         the worker that has them.
         """
-        plain = self.typed(released_rows.to_polars())
+        plain = as_spark_holds(self.typed(released_rows.to_polars()))
         plain.columns = numbered_names(plain.width)
         if self.job.order is None:
             marks = [
@@ -359,7 +369,7 @@ class Releasing:
         """Every column in its one type, which must hold what it is given."""
         # A column that is wider here than in the sample would not fit the files of other workers.
         common_schema = pl.concat(
-            [pl.DataFrame(schema=self.types), pl.DataFrame(schema=types_in_spark(released_frame))],
+            [pl.DataFrame(schema=self.types), pl.DataFrame(schema=types_of_parts(released_frame))],
             how="vertical_relaxed",
         ).schema
         wide = [name for name, dtype in common_schema.items() if dtype != self.types[name]]

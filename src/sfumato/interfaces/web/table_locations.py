@@ -9,8 +9,8 @@ from pathlib import Path
 
 from sfumato.core.files import require_plain
 from sfumato.data.lazy.databases import address, is_address, kind_of_file
-from sfumato.data.lazy.open_table import SUFFIXES as PARTS
 from sfumato.data.lazy.open_table import tables_in
+from sfumato.data.lazy.part_files import SUFFIXES as PARTS
 from sfumato.data.table.excel import sheets_of
 from sfumato.data.table.formats import format_of_suffix
 from sfumato.errors import UnreadableInput
