@@ -723,12 +723,14 @@ def integral_privacy(
 class OriginalOptions:
     """How the original of a release is read, where the lock in the owner's folder does not say.
 
-    ``people`` is the second table of non-tabular data, ``table`` names one of a database.
+    ``people`` is the second table of non-tabular data, ``table`` names one of a database, and
+    ``engine`` reads it.
     """
 
     people: TableLike = None
     intake: Intake | None = None
     table: str | None = None
+    engine: str | None = None
 
 
 def verify(
@@ -768,6 +770,7 @@ def verify(
             people=reading.people,
             intake=reading.intake,
             table=reading.table,
+            engine=reading.engine,
         )
     return _verify(
         Path(folder),

@@ -29,6 +29,7 @@ def original_of(
     people: Any = None,
     intake: Intake | None = None,
     table: str | None = None,
+    engine: str | None = None,
 ) -> Data:
     """The original of a release, read as the owner's lock says, or its certificate where there is
     none.
@@ -37,7 +38,13 @@ def original_of(
     first_section = next(iter(sections(certificate).values()))
     made_for = (read_lock(owner) or {}).get("made_for", first_section["format"])
     return read_recipe_data(
-        data, recipe, people=people, intake=intake, format=made_for, table=table
+        data,
+        recipe,
+        people=people,
+        intake=intake,
+        format=made_for,
+        table=table,
+        engine=engine,
     )
 
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import polars as pl
 
+from sfumato.core.exchange import Workplace, telling
 from sfumato.core.source import Source
 from sfumato.core.table import refuse_patterns
 from sfumato.data.lazy import on_polars
 from sfumato.data.lazy.file_types import PartsSource
 from sfumato.data.lazy.part_files import digest_of_parts
-from sfumato.data.lazy.table import LazyTable
+from sfumato.data.lazy.table import LazyTable, unheard
 from sfumato.data.table.formats import format_of_suffix, refusing
 from sfumato.data.table.values import settle_values
 from sfumato.errors import UnreadableInput
@@ -76,7 +77,7 @@ def parquet_columns(table: Any) -> ParquetColumns | None:
         return table
     if isinstance(table, LazyTable):
         if not table.parts:
-            return None
+            return _written(table)
         return ParquetColumns.of(table.parts, table.source, table.keep)
     if not isinstance(table, str | Path) or format_of_suffix(Path(table).suffix) != "parquet":
         return None
@@ -90,6 +91,21 @@ def parquet_columns(table: Any) -> ParquetColumns | None:
     if rows <= LARGE or any(dtype.is_nested() or dtype.is_object() for dtype in types):
         return None
     return ParquetColumns.of([file], Source(file.name, "parquet", digest=digest_of_parts([file])))
+
+
+def _written(table: LazyTable) -> ParquetColumns | None:
+    """The rows of a table without files, which its engine gives once, in files of our own; None:
+    there are no rows.
+    """
+    with Workplace() as workplace:
+        parts = list[Path]()
+        for rows in table.engine.batches(table.frame, table.columns, unheard):
+            parts.append(workplace.path / f"{len(parts):06}.parquet")
+            with telling(workplace.path):
+                rows.write_parquet(parts[-1])
+    if not parts:
+        return None
+    return ParquetColumns.of(parts, table.source, workplace)
 
 
 def _scanned(parts: Sequence[Path], source: Source | None = None) -> pl.LazyFrame:

@@ -19,7 +19,18 @@ from sfumato.interfaces.cli.console import in_our_words, spell_out_signs, tell
 
 INTERRUPTED = 130
 INTERNAL = 3
-WITH_ENGINE = ("run", "anonymize", "assess", "check", "attack", "evaluate")
+WITH_ENGINE = (
+    "run",
+    "anonymize",
+    "assess",
+    "check",
+    "attack",
+    "evaluate",
+    "verify",
+    "profile",
+    "recommend",
+    "compare",
+)
 """Commands that take ``--engine``."""
 READER_LEFT = 141
 """Nobody reads the pipe any more: like other tools, which SIGPIPE ends with 128 + 13."""

@@ -72,6 +72,10 @@ class ProfileFiles(ShowOptions):
         ),
     ] = None
     table: TableName = None
+    engine: Annotated[
+        str | None,
+        CommandOption("parts of one table: memory, polars, duckdb or spark"),
+    ] = None
 
 
 @command("sfumato.interfaces.api:profile")
@@ -108,17 +112,17 @@ def profile(
         )
     if json and output is not None:
         raise ParameterError("--json goes to stdout; leave out --output, or --json")
-    if table is None:
+    if table is None and files.engine is None:
         locations = locations_in(data)
         if locations is not None:
             _profile_tables(locations, reading.intake, files)
             return
     dataset: Any = None
     # Column by column only where nothing is said of reading: options are for the usual reader.
-    if table is None and not reading.intake.options():
+    if table is None and files.engine is None and not reading.intake.options():
         dataset = parquet_columns(data[0])
     if dataset is None:
-        engine = None if table is None else "memory"
+        engine = files.engine
         dataset = open_data(data[0], quiet=quiet, intake=reading.intake, table=table, engine=engine)
     with progress("trying steps", quiet=quiet):
         proposal = api.profile_table(dataset)

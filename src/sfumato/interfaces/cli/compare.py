@@ -13,7 +13,13 @@ from sfumato.core.options import CommandOption
 from sfumato.errors import OutputError, ParameterError
 from sfumato.interfaces.cli.command import Keywords, command
 from sfumato.interfaces.cli.console import present, progress, tell
-from sfumato.interfaces.cli.options import Data, ReadOptions, ShowOptions, read_data
+from sfumato.interfaces.cli.options import (
+    Data,
+    ReadOptions,
+    SampleOptions,
+    ShowOptions,
+    read_sample,
+)
 
 if TYPE_CHECKING:
     from sfumato.interfaces.compare_options import CompareOptions
@@ -52,6 +58,7 @@ def compare(
     *,
     files: CompareFiles,
     keywords: Keywords,
+    source: SampleOptions,
     reading: ReadOptions,
 ) -> None:
     """Run, attack and measure several candidates in the same way, and show which of them no other
@@ -73,7 +80,7 @@ def compare(
         raise OutputError(f"{output} already holds a comparison; give --force to replace it")
     # Candidates are compared on one table, so that they must agree on how it is read.
     recipe = candidates_from(candidates, ())[0].recipe
-    dataset = read_data(data, quiet=files.quiet, intake=reading.intake, recipe=recipe)
+    dataset = read_sample(data, source, quiet=files.quiet, intake=reading.intake, recipe=recipe)
     risk = None if files.risk is None else known_as(files.risk)
     options: CompareOptions = keywords.pop("options")
     with progress("comparing", quiet=files.quiet) as on_progress:

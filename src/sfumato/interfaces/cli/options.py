@@ -11,6 +11,7 @@ import typer
 
 from sfumato.core.options import CommandOption
 from sfumato.core.source import Intake
+from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.console import notes
 
 if TYPE_CHECKING:
@@ -110,6 +111,18 @@ class EngineOptions(DataOptions):
     ] = None
 
 
+@dataclass(frozen=True)
+class SampleOptions:
+    """Who holds the table of a command that looks at some rows of a large one."""
+
+    panel: ClassVar[str] = "Which data"
+    engine: Annotated[
+        str | None,
+        CommandOption("parts: polars, duckdb or spark reads them, and 200,000 rows are looked at"),
+    ] = None
+    table: TableName = None
+
+
 def codes_of(text: str) -> tuple[str, ...]:
     """Codes with commas between; one that holds a comma stands in double quotes.
 
@@ -157,6 +170,44 @@ def read_data(
     tell_notes(table, quiet=quiet)
     # A table that an engine holds is refused here: such commands need all rows.
     return table.in_memory("this command")
+
+
+def read_sample(
+    data: str,
+    source: SampleOptions,
+    *,
+    quiet: bool,
+    intake: Intake,
+    recipe: Recipe | None,
+    needs_all: str | None = None,
+) -> Table:
+    """The table of a command that needs rows in memory; of one that an engine holds some rows,
+    which is told. ``needs_all`` is an option that was given and needs all of them.
+    """
+    from sfumato.interfaces.api import read
+
+    options = intake.options()
+    table = read(data, recipe=recipe, engine=source.engine, table=source.table, **options)
+    tell_notes(table, quiet=quiet)
+    if not is_held(table):
+        return table.in_memory("this command")
+    if needs_all is not None:
+        raise ParameterError(
+            f"{needs_all} makes the release of all rows in memory, and an engine holds this table:"
+            f" leave {needs_all} out, and let 'sfumato run' take the recipe that is recommended"
+        )
+    from sfumato.data.lazy.sample import sampled
+
+    sample = sampled(table if recipe is None else table.described_by(recipe))
+    tell_notes(sample, quiet=quiet)
+    return sample
+
+
+def is_held(table: object) -> bool:
+    """Whether an engine holds a table."""
+    from sfumato.data.lazy.table import LazyTable
+
+    return isinstance(table, LazyTable)
 
 
 def open_data(

@@ -17,7 +17,13 @@ from sfumato.core.options import CommandOption
 from sfumato.errors import ParameterError
 from sfumato.interfaces.cli.command import Keywords, command
 from sfumato.interfaces.cli.console import give_json, progress, show_blocks, tell, tell_next
-from sfumato.interfaces.cli.options import Data, ReadOptions, ShowOptions, read_data
+from sfumato.interfaces.cli.options import (
+    Data,
+    ReadOptions,
+    SampleOptions,
+    ShowOptions,
+    read_sample,
+)
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
@@ -110,6 +116,7 @@ def recommend(
     releasing: Keywords,
     writing: Keywords,
     context: AnswerOptions,
+    source: SampleOptions,
     reading: ReadOptions,
 ) -> None:
     """Recommend a release: ask for the context, try every family of methods, and write the best
@@ -131,7 +138,14 @@ def recommend(
         refuse_existing(files.run, force=force)
     answers, answered = context.read(files.answers)
     recipe = None if files.recipe is None else recipes.load(files.recipe)
-    dataset = read_data(data, quiet=quiet, intake=reading.intake, recipe=recipe)
+    dataset = read_sample(
+        data,
+        source,
+        quiet=quiet,
+        intake=reading.intake,
+        recipe=recipe,
+        needs_all=None if files.run is None else "--run",
+    )
     # JSON and silence are for programs, which answer no questions.
     if sys.stdin.isatty() and not files.json and not quiet:
         answers = ask_context(answers, answered)

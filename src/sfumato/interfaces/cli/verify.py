@@ -24,7 +24,6 @@ from sfumato.interfaces.cli.console import (
     tell,
 )
 from sfumato.interfaces.cli.options import (
-    DataOptions,
     EngineOptions,
     ReadOptions,
     RecipeFile,
@@ -280,7 +279,7 @@ def verify(
     *,
     files: VerifyFiles,
     keywords: Keywords,
-    source: DataOptions,
+    source: EngineOptions,
     reading: ReadOptions,
 ) -> None:
     """Recompute what a certificate claims: which claims hold, which fail, which need the original.
@@ -310,7 +309,7 @@ def verify(
             original=files.original,
             owner=owner,
             population=read_beside(source.population),
-            reading=api.OriginalOptions(source.people, reading.intake, source.table),
+            reading=api.OriginalOptions(source.people, reading.intake, source.table, source.engine),
             **keywords,
         )
     show_claims(verification, json=files.json)
