@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
+
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.randomness import REHEARSAL_BITS, SEED_BITS, Seed
+from sfumato.core.randomness import REHEARSAL_BITS, SEED_BITS, Seed, cell_keys
+from sfumato.core.table import Table
 from sfumato.errors import ParameterError
 
 
@@ -61,4 +65,20 @@ def test_streams_depend_on_seed_and_purpose_and_on_nothing_else():
         329905451104588901,
         1752503634033607906,
         3474945115799423253,
+    ]
+
+
+def test_an_hour_that_comes_twice_is_two_moments():
+    moments = [datetime.datetime(2020, 11, 1, hour, 30) for hour in (4, 5, 6, 7)]
+    column = pl.Series("at", moments).dt.replace_time_zone("UTC")
+    zoned = column.dt.convert_time_zone("America/New_York")
+    keys = cell_keys(Table(pl.DataFrame({"at": zoned})), "at").tolist()
+    plain = zoned.dt.replace_time_zone(None)
+    same_clock = cell_keys(Table(pl.DataFrame({"at": plain})), "at").tolist()
+    assert len(set(keys)) == 4
+    assert [key == other for key, other in zip(keys, same_clock, strict=True)] == [
+        True,
+        True,
+        False,
+        True,
     ]

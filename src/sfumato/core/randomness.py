@@ -165,8 +165,15 @@ def _written_days(column: pl.Series) -> pl.Series:
         moments = column.cast(pl.Datetime)
     else:
         moments = column.dt.cast_time_unit("us")
-    texts = moments.dt.to_string("%Y-%m-%dT%H:%M:%S%.6f")
-    return texts.str.strip_suffix("T00:00:00.000000")
+    texts = moments.dt.to_string("%Y-%m-%dT%H:%M:%S%.6f").str.strip_suffix("T00:00:00.000000")
+    zone = getattr(column.dtype, "time_zone", None)
+    if zone is None:
+        return texts
+    # In autumn an hour comes twice on the clock. The second one is another moment, so it is marked.
+    clock = moments.dt.replace_time_zone(None)
+    is_second = clock.dt.replace_time_zone(zone, ambiguous="earliest") != moments
+    marked = pl.when(is_second.fill_null(False)).then(texts + "+").otherwise(texts)
+    return pl.select(marked).to_series()
 
 
 def _keys_of_numbers(column: pl.Series) -> NDArray[np.uint64]:

@@ -69,7 +69,8 @@ def columns_of_kind(draw: random.Random) -> dict[str, Callable[[], Any]]:
         "Date": lambda: day + dt.timedelta(draw.randrange(90)),
         "Datetime": lambda: moment + dt.timedelta(hours=draw.randrange(40)),
         "milliseconds": lambda: moment + dt.timedelta(hours=draw.randrange(40)),
-        "zoned": lambda: moment + dt.timedelta(hours=draw.randrange(9)),
+        # A night in which the clock shows an hour twice.
+        "zoned": lambda: dt.datetime(2020, 10, 24, 22) + dt.timedelta(hours=draw.randrange(5)),
         "Time": lambda: dt.time(draw.randrange(4), 30),
         "Duration": lambda: dt.timedelta(minutes=draw.randrange(5)),
         "days": lambda: dt.timedelta(draw.randrange(5)),

@@ -29,14 +29,14 @@ GIVEN_BY_THE_COMMAND = {
 }
 OWN = {
     # Options that are no keyword of a verb: files, and what is shown.
-    "profile": {"output", "table", "column", "recipe", "rule", "show"},
+    "profile": {"output", "table", "engine", "column", "recipe", "rule", "show"},
     "assess": {"recipe", "quasi", "record", "by_class", "people", "table", "engine"},
     "run": {"output", "like", "people", "table", "engine"},
     "attack": {"original", "recipe", "people", "engine", "sign", "certify"},
     "evaluate": {"recipe", "people", "engine", "certify", "sign"},
-    "compare": {"output", "risk", "utility", "force", "pictures"},
+    "compare": {"output", "risk", "utility", "force", "pictures", "engine", "table"},
     "check": {"sql", "table", "engine", "generalisation_of", "max_suppressed"},
-    "verify": {"people", "table"},
+    "verify": {"people", "table", "engine"},
 }
 OF_THE_INTRUDER = {"intruder", "knows", "rename", "by", "population", "aux", "others"}
 SHARED = {

@@ -71,7 +71,8 @@ def as_spark_holds(rows: pl.DataFrame) -> pl.DataFrame:
     for name, dtype in rows.schema.items():
         types[name] = ON_THE_WAY.get(dtype.base_type(), dtype)
         if isinstance(dtype, pl.Datetime):
-            types[name] = pl.Datetime("us", dtype.time_zone)
+            # Spark has moments, but no zone of a column.
+            types[name] = pl.Datetime("us", "UTC" if dtype.time_zone else None)
     return rows.cast(types)  # type: ignore[arg-type]
 
 
