@@ -22,7 +22,10 @@ from sfumato.errors import UnreadableInput
 
 MOST_VALUES = 20_000_000
 """Distinct values of one column that are held in memory."""
-WIDER = {(pl.Int64(), pl.Float64()): pl.Float64(), (pl.Float64(), pl.Int64()): pl.Float64()}
+WIDER: dict[tuple[pl.DataType, pl.DataType], pl.DataType] = {
+    (pl.Int64(), pl.Float64()): pl.Float64(),
+    (pl.Float64(), pl.Int64()): pl.Float64(),
+}
 """The type that holds the values of both."""
 
 

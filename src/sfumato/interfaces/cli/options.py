@@ -184,30 +184,23 @@ def read_sample(
     """The table of a command that needs rows in memory; of one that an engine holds some rows,
     which is told. ``needs_all`` is an option that was given and needs all of them.
     """
+    from sfumato.data.lazy.sample import sampled
+    from sfumato.data.lazy.table import LazyTable
     from sfumato.interfaces.api import read
 
     options = intake.options()
     table = read(data, recipe=recipe, engine=source.engine, table=source.table, **options)
     tell_notes(table, quiet=quiet)
-    if not is_held(table):
-        return table.in_memory("this command")
+    if not isinstance(table, LazyTable):
+        return table
     if needs_all is not None:
         raise ParameterError(
             f"{needs_all} makes the release of all rows in memory, and an engine holds this table:"
             f" leave {needs_all} out, and let 'sfumato run' take the recipe that is recommended"
         )
-    from sfumato.data.lazy.sample import sampled
-
     sample = sampled(table if recipe is None else table.described_by(recipe))
     tell_notes(sample, quiet=quiet)
     return sample
-
-
-def is_held(table: object) -> bool:
-    """Whether an engine holds a table."""
-    from sfumato.data.lazy.table import LazyTable
-
-    return isinstance(table, LazyTable)
 
 
 def open_data(
