@@ -7,6 +7,7 @@ writes the released rows to ``FOLDER/released.parquet``.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -43,6 +44,8 @@ def main(master: str, folder: Path) -> None:
         "spark.executor.cores": "1",
         "spark.task.maxFailures": "4",
         "spark.sql.shuffle.partitions": "4",
+        # Workers must find the package under test as this process does.
+        "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
         # A worker that was killed is missed after seconds, not minutes.
         "spark.network.timeout": "20s",
         "spark.network.timeoutInterval": "5s",

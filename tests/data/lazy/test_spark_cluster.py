@@ -39,7 +39,6 @@ def free_port() -> int:
 @contextlib.contextmanager
 def process(words: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A process with all its children in a group, which is gone afterwards."""
-    # Workers start Python processes that must find the package under test.
     paths = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": paths, "SPARK_LOCAL_IP": "127.0.0.1"}
     environment.pop("SPARK_REMOTE", None)
@@ -55,11 +54,18 @@ def process(words: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
             started.wait()
 
 
-def wait_for(happened: Path, log: Path, words: bytes = b"") -> None:
-    """Wait until a file is there, with some words in it."""
+def wait_for(
+    happened: Path,
+    log: Path,
+    words: bytes = b"",
+    needed: subprocess.Popen[bytes] | None = None,
+) -> None:
+    """Wait until a file is there, with some words in it, while a process runs that makes it."""
     until = time.monotonic() + WAIT
     while not happened.exists() or words not in happened.read_bytes():
-        assert time.monotonic() < until, log.read_text(errors="replace")[-2000:]
+        has_ended = needed is not None and needed.poll() is not None
+        in_time = time.monotonic() < until
+        assert in_time and not has_ended, log.read_text(errors="replace")[-2000:]
         time.sleep(0.2)
 
 
@@ -100,7 +106,7 @@ def test_a_cluster_releases_what_memory_releases(kill: bool, tmp_path: Path) -> 
     with cluster(tmp_path) as (address, workers):
         words += [address, str(tmp_path)]
         with process(words, driver_log) as driver:
-            wait_for(tmp_path / "begun", driver_log)
+            wait_for(tmp_path / "begun", driver_log, needed=driver)
             if kill:
                 # With its executor, which is in the same group.
                 os.killpg(workers[0].pid, signal.SIGKILL)
