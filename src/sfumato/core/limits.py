@@ -17,6 +17,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from sfumato.core.arguments import as_tuple
 from sfumato.core.fields import Document, Fields
 from sfumato.core.parameters import known_as, label_of, plain_data, values_of, words_of
 from sfumato.errors import ParameterError
@@ -128,10 +129,7 @@ def plain_limits(limits: Mapping[Any, Any]) -> Document:
             plain[name] = spec
             continue
         # The same name may come twice, as a word and as an object.
-        first, added = (
-            entry if isinstance(entry, list | tuple) else [entry] for entry in (plain[name], spec)
-        )
-        plain[name] = [*first, *added]
+        plain[name] = [*as_tuple(plain[name]), *as_tuple(spec)]
     return plain
 
 

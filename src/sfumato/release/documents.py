@@ -157,6 +157,17 @@ def certificate(
     columns = release.recipe.schema.attributes
     kinds = {name: str(attribute.kind) for name, attribute in columns.items()}
     labels = describe_labels(release.released, kinds)
+    roles = {}
+    for name, attribute in release.released_schema.attributes.items():
+        roles[name] = [str(role) for role in attribute.roles]
+    # contract lines are measured on the original, so they stay with the owner
+    contract = []
+    if privacy is None or not privacy.holds:
+        contract = [agreement.to_dict() for agreement in release.contract]
+    # with neighbours that add or remove a record, the number of records is secret
+    suppressed_records: int | None = release.suppressed
+    if release.released.drawn or (privacy is not None and privacy.secret_count):
+        suppressed_records = None
     body: Document = {
         "sfumato_certificate": VERSION,
         "shape": str(release.recipe.shape),
@@ -168,20 +179,13 @@ def certificate(
         },
         "input_commitment": {"value": commitment(input_digest, salt), "scheme": COMMITMENT},
         "recipe": recipes.public_dict(release.recipe),
-        "roles": {
-            n: [str(r) for r in a.roles] for n, a in release.released_schema.attributes.items()
-        },
+        "roles": roles,
         "missing_rule": {
             n: str(release.released_schema[n].missing) for n in release.released_schema.quasi
         },
         "verdicts": [verdict.to_dict() for verdict in release.verdicts],
         "limits": [limit.to_dict() for limit in release.limits],
-        # contract lines are measured on the original, so they stay with the owner
-        "contract": (
-            []
-            if privacy is not None and privacy.holds
-            else [agreement.to_dict() for agreement in release.contract]
-        ),
+        "contract": contract,
         "classes": {
             "count": after.classes,
             "smallest": after.smallest_class,
@@ -193,12 +197,7 @@ def certificate(
         **comparison,
         "plan": told_plan(release, privacy),
         "dropped_columns": [c.name for c in release.columns if c.distinct_after is None],
-        # with neighbours that add or remove a record, the number of records is secret
-        "suppressed_records": (
-            None
-            if release.released.drawn or (privacy is not None and privacy.secret_count)
-            else release.suppressed
-        ),
+        "suppressed_records": suppressed_records,
         **({"synthetic": describe_synthetic(release, privacy)} if release.released.drawn else {}),
         **({"sampled": release.sampled} if release.sampled else {}),
         "shuffled": release.shuffled,
@@ -376,6 +375,14 @@ def data_owner_record(release: Release) -> Document:
     efforts. No data values.
     """
     original = release.original
+    scores: Document = {}
+    effort = []
+    preserved = []
+    for name, plan in release.plans:
+        scores |= plan.scores()
+        if plan_effort := plan.effort():
+            effort.append({"step": name, **plan_effort})
+        preserved += [dataclasses.asdict(entry) for entry in plan.preserved]
     return plain_json(
         {
             "input": {
@@ -388,19 +395,11 @@ def data_owner_record(release: Release) -> Document:
             "counts_after": release.released.counts(),
             "before": None if release.attacks_before is None else release.attacks_before.to_dict(),
             "contract": [entry.to_dict() for entry in release.contract],
-            "scores": {
-                name: score for _, plan in release.plans for name, score in plan.scores().items()
-            },
-            "effort": [
-                {"step": name, **effort}
-                for name, plan in release.plans
-                if (effort := plan.effort())
-            ],
+            "scores": scores,
+            "effort": effort,
             "utility": None if release.utility is None else release.utility.to_dict(),
             "warnings": list(release.warnings),
-            "preserved": [
-                dataclasses.asdict(entry) for _, plan in release.plans for entry in plan.preserved
-            ],
+            "preserved": preserved,
             **_kept_attacks(release),
         }
     )

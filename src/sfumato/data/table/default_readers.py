@@ -202,11 +202,13 @@ def read_as_one(
                     groups.setdefault(found_key, []).append(value)
             if any(len(group) > 1 for group in groups.values()):
                 keys[name] = key
-                spellings[name] = {
-                    # The shortest spelling stands for all: 501 for 00501.
-                    k: None if k == MISSING else min(group, key=_shortest)
-                    for k, group in groups.items()
-                }
+                # The shortest spelling stands for all: 501 for 00501.
+                shortest: dict[Hashable, str | None] = {}
+                for found_key, group in groups.items():
+                    shortest[found_key] = min(group, key=_shortest)
+                    if found_key == MISSING:
+                        shortest[found_key] = None
+                spellings[name] = shortest
         if keys:
             readings.append(ReadAsOne(reader.name, keys, spellings))
     return readings

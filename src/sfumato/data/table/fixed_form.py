@@ -62,11 +62,11 @@ def in_fixed_form(dataset: Table, recipe: Recipe) -> Table:
         if name not in dropped:
             is_number = name in computed
             columns[name] = _fixed(column, recipe.schema[name], mark, number=is_number)
-    layout_options = {part: getattr(dataset.source.intake, part) for part in LAYOUT}
-    layout = {
-        part: getattr(Form(), part) if value is None else value
-        for part, value in layout_options.items()
-    }
+    layout = {}
+    for part in LAYOUT:
+        layout[part] = getattr(dataset.source.intake, part)
+        if layout[part] is None:
+            layout[part] = getattr(Form(), part)
     source = dataclasses.replace(dataset.source, digest=digest, labels={}, **layout)
     # other frames have no whole numbers beside gaps
     frame = nw.from_native(pl.DataFrame(columns), eager_only=True)
