@@ -102,9 +102,10 @@ def shown_of(parts: Sequence[TableRows], *, split: bool = False) -> Shown:
     row_views = []
     for rows in below:
         codes = codes_of(rows.frame, rows.described.quasi, len(rows))
-        parent, above = rows.link.parent, rows.above
-        if parent in top:
-            parent = above = None
+        parent: str | None = None
+        above: NDArray[np.int64] | None = None
+        if rows.link.parent not in top:
+            parent, above = rows.link.parent, rows.above
         row_views.append(ShownRows(rows.name, owners[rows.name], codes, parent, above))
     everyone = np.arange(len(people), dtype=np.int64)
     sensitive = {}
