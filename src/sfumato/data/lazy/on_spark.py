@@ -499,8 +499,8 @@ def _translate_error(error: Exception) -> SfumatoError:
     if "PYTHON_VERSION_MISMATCH" in text or MISSING_MODULE.search(text):
         return ParameterError(
             "the Spark workers run a Python without this version of sfumato: let PYSPARK_PYTHON "
-            f"(of spark-submit: --conf spark.pyspark.python) be {sys.executable} before the session "
-            "begins, or install the same version on every machine"
+            f"(of spark-submit: --conf spark.pyspark.python) be {sys.executable} before the "
+            "session begins, or install the same version on every machine"
         )
     match = SAID.search(text)
     # Only names of our own errors are believed; any other text may come from values.
