@@ -10,7 +10,7 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
     "a word of a status alone; the claim or verdict it belongs to is entered": (
         r"(✓ |✗ )?(it )?(does not )?holds?( |: )?",
         r"(Each mark is a candidate, .* )?Filled: its promises hold[.;] .*",
-        r"\{\} hold \{\} and lose no more than the \{\} records you allow",
+        r"\{\}\{\} hold \{\} and lose no more than the \{\} records you allow",
         r"optimal|proved|verified|not all verified|not verified|vouched",
         r"at most|at most or at least|at most \{\}",
     ),

@@ -336,6 +336,9 @@ def _replay(original: Original) -> Replayed:
     # an edited or foreign lock: no error, the claim fails
     except KeyError:
         return Replayed("fails", "the lock lacks what is needed to repeat the release")
+    # an unreadable file of the owner is no fault of the release
+    except UnreadableLock:
+        raise
     except SfumatoError as error:
         return Replayed("fails", f"the release cannot be repeated: {error}")
     if replayed.same:

@@ -138,7 +138,7 @@ def application(workbench: Workbench, *, seconds: float = MOST_SECONDS) -> Any:
     app.add_exception_handler(RequestValidationError, wrong_fields)
     app.add_exception_handler(HTTPException, unknown)
     statuses: dict[int | str, dict[str, Any]] = {
-        status: {"description": words, "model": Problem} for status, words in STATUSES.items()
+        status: {"description": words, "model": RefusedRequest} for status, words in STATUSES.items()
     }
     for method, path, name in ROUTES:
         verb = getattr(verbs, name)
@@ -169,7 +169,7 @@ def application(workbench: Workbench, *, seconds: float = MOST_SECONDS) -> Any:
     return app
 
 
-class Problem(BaseModel):
+class RefusedRequest(BaseModel):
     """What is answered where something is refused."""
 
     error: str

@@ -86,7 +86,7 @@ def look_risks(
     return [
         Heading("How many records are at which risk", 1),
         figures,
-        *_attackers(before, after, threshold),
+        *_intruders(before, after, threshold),
         *_in_population(before, after, fraction),
         *_identifiers(bench, release),
     ]
@@ -111,26 +111,26 @@ def _interval(position: int) -> str:
     return f"{low}–{percent(RISKS[position], 0)}"
 
 
-def _attackers(before: Assessment, after: Assessment, threshold: float) -> list[Block]:
-    """What each attacker reaches, and whether that is below the threshold."""
+def _intruders(before: Assessment, after: Assessment, threshold: float) -> list[Block]:
+    """What each intruder reaches, and whether that is below the threshold."""
     rows: list[tuple[Cell, ...]] = []
-    for name, (attacker, knows, figure) in MODELS.items():
+    for name, (intruder, knows, figure) in MODELS.items():
         value = after.measure(name)
         stays = "above"
         if value <= threshold + SLACK:
             stays = "at most"
         words = f"{stays} {percent(threshold)}"
-        rows.append((attacker, knows, figure, Share(before.measure(name)), Share(value), words))
+        rows.append((intruder, knows, figure, Share(before.measure(name)), Share(value), words))
     above = [Share(side.measure("records_at_risk")) for side in (before, after)]
     unique = [Share(side.measure("unique_records")) for side in (before, after)]
     counts: tuple[tuple[Cell, ...], ...] = (
         (f"records whose own risk is above {percent(threshold)}", *above),
         ("unique records", *unique),
     )
-    header = ("attacker", "", "figure", "before", "after", "threshold")
+    header = ("intruder", "", "figure", "before", "after", "threshold")
     weights = "Without survey weights the file counts as the population of the journalist."
     return [
-        Heading("Attackers, against the threshold", 1),
+        Heading("Intruders, against the threshold", 1),
         TableBlock(header, tuple(rows)),
         TableBlock(("records at risk", "before", "after"), counts),
         Paragraph(
@@ -146,8 +146,8 @@ def _in_population(before: Assessment, after: Assessment, fraction: float | None
     heading = Heading("Unique in the population", 1)
     if fraction is None:
         words = (
-            "Not estimated: enter which share of the population the file holds. A file that holds "
-            "everybody has a share of 100 %."
+            "Not estimated: enter which share of the population is in the file, such as 100 % for "
+            "a register of everybody."
         )
         return [heading, Paragraph(words)]
     rows: list[tuple[Cell, ...]] = []
