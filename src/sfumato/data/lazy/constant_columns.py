@@ -77,7 +77,7 @@ def _spelled(value: Constant) -> str | None:
 def columns_of_folders(
     files: Sequence[Path], root: Path, in_files: Sequence[str]
 ) -> ConstantColumns | None:
-    """The columns that the names of folders below ``root`` tell; None: there are none, or the
+    """The columns that the names of folders below ``root`` hold; None: there are none, or the
     files have them too.
 
     A column of whole numbers that are written the one way (``7``, not ``07``) is one of numbers,
@@ -98,7 +98,7 @@ def columns_of_folders(
         inside = join_words([name for name in names if name in in_files])
         raise UnreadableInput(
             f"{inside} stands in the names of folders and in the files, other columns only in the "
-            "names; write the table anew in one way"
+            "names; write the whole table in one way"
         )
     columns = {name: _typed([texts[file][name] for file in files]) for name in names}
     values = zip(*(column.to_list() for column in columns.values()), strict=True)

@@ -116,7 +116,7 @@ def latest_metadata(folder: Path) -> Path:
     # Two writers may have tried the same number: only a catalogue knows who won.
     if len(newest) != 1:
         raise UnreadableInput(
-            f"{folder.parent.name} is an Iceberg table, and its metadata do not tell which version "
+            f"{folder.parent.name} is an Iceberg table, and its metadata do not say which version "
             "is the current one; name the frame of an engine that asks its catalogue: "
             "sf.read(frame)"
         )

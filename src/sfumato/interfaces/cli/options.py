@@ -182,7 +182,7 @@ def read_sample(
     needs_all: str | None = None,
 ) -> Table:
     """The table of a command that needs rows in memory; of one that an engine holds some rows,
-    which is told. ``needs_all`` is an option that was given and needs all of them.
+    which is said. ``needs_all`` is an option that was given and needs all of them.
     """
     from sfumato.data.lazy.sample import sampled
     from sfumato.data.lazy.table import LazyTable
