@@ -402,4 +402,11 @@ SENTENCES = (
         "tests/release/test_class_bounds.py::test_no_release_has_more_classes_than_its_bound",
         "tests/release/test_class_bounds.py::test_no_grouping_of_any_small_table_beats_its_bound",
     ),
+    said(
+        "release.check_outcome",
+        "every promise holds",
+        "The heading of a comment on a change says so only where every promise of the recipe holds.",
+        "tests/interfaces/cli/test_check_outcome.py::test_a_change_is_told_without_a_value",
+        "tests/interfaces/cli/test_check_outcome.py::test_the_heading_is_that_of_counting",
+    ),
 )

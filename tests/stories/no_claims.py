@@ -12,7 +12,7 @@ NO_SENTENCES: dict[str, tuple[str, ...]] = {
         r"(Each mark is a candidate, .* )?Filled: its promises hold[.;] .*",
         r"\{\}\{\} hold \{\} and lose no more than the \{\} records you allow",
         r"optimal|proved|verified|not all verified|not verified|vouched",
-        r"at most|at most or at least|at most \{\}",
+        r"at most|at most or at least|at most \{\}|\{\} at most\{\}",
     ),
     "says what is wrong, or refuses": (
         r".*\bdo(es)? not hold\b.*",

@@ -146,8 +146,10 @@ def difference_text(
     broken = [verdict for verdict in now.verdicts if not verdict.holds]
     if broken:
         heading = f"does not hold: {', '.join(verdict.promise for verdict in broken)}"
-    else:
+    elif now.verdicts:
         heading = "every promise holds"
+    else:
+        heading = "the recipe promises nothing; add meet"
     lines = [f"### `{_escaped(data)}`: {heading}", ""]
     lines += [f"| | {'base | ' if base else ''}this change |", f"|---|{'---|' if base else ''}---|"]
     lines += _table_rows(now, base)

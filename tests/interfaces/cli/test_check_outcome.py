@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -84,3 +85,25 @@ def test_junit_and_sarif_say_what_the_verdicts_say(sfumato, change):
 def test_what_cannot_be_told_is_refused(sfumato, change, words, code):
     done = sfumato("check", "out/t.csv", "-r", "r.yaml", *words)
     assert done.code == code and "Ulm" not in done.err
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_heading_is_that_of_counting(sfumato, change, seed):
+    draw = random.Random(seed)
+    rows = [(draw.choice("34"), draw.choice(["flu", "gout"])) for _ in range(6)]
+    lines = [f"{age}0,Ulm,{ill}" for age, ill in rows]
+    (change / "out" / "t.csv").write_text("\n".join(["age,town,ill", *lines]) + "\n")
+    (change / "r.yaml").write_text(RECIPE.replace("MORE", ""))
+    classes = {age: [ill for other, ill in rows if other == age] for age, _ in rows}
+    holds = all(len(ills) >= 2 and len(set(ills)) == 2 for ills in classes.values())
+    outcome = sfumato("check", "out/t.csv", "-r", "r.yaml", "--diff", "base")
+    assert ("every promise holds" in outcome.out) == holds
+    assert outcome.code == (0 if holds else 1)
+
+
+def test_a_recipe_without_promises_holds_nothing(sfumato, change):
+    (change / "out" / "t.csv").write_text(BEFORE)
+    without = "\n".join(line for line in RECIPE.splitlines() if not line.startswith("meet"))
+    (change / "r.yaml").write_text(without.replace("MORE", ""))
+    outcome = sfumato("check", "out/t.csv", "-r", "r.yaml", "--diff", "base")
+    assert "every promise holds" not in outcome.out

@@ -138,7 +138,8 @@ def application(workbench: Workbench, *, seconds: float = MOST_SECONDS) -> Any:
     app.add_exception_handler(RequestValidationError, wrong_fields)
     app.add_exception_handler(HTTPException, unknown)
     statuses: dict[int | str, dict[str, Any]] = {
-        status: {"description": words, "model": RefusedRequest} for status, words in STATUSES.items()
+        status: {"description": words, "model": RefusedRequest}
+        for status, words in STATUSES.items()
     }
     for method, path, name in ROUTES:
         verb = getattr(verbs, name)
