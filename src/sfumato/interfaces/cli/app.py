@@ -120,8 +120,8 @@ COMMANDS = {
     "import": (
         "import_arx:import_project",
         (
-            "Convert an ARX project to a recipe: roles, hierarchies, privacy models and the "
-            "table; what cannot be converted is listed."
+            "Convert a project of ARX or metadata of µ-Argus to a recipe: roles, hierarchies, "
+            "privacy models and the table; what cannot be converted is listed.",
         ),
     ),
     "deposit": (
