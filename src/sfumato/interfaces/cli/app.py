@@ -121,7 +121,7 @@ COMMANDS = {
         "import_arx:import_project",
         (
             "Convert a project of ARX or metadata of µ-Argus to a recipe: roles, hierarchies, "
-            "privacy models and the table; what cannot be converted is listed.",
+            "privacy models and the table; what cannot be converted is listed."
         ),
     ),
     "deposit": (
