@@ -16,6 +16,7 @@ import polars as pl
 
 from sfumato.core.encoding import encode
 from sfumato.core.fields import Document
+from sfumato.core.randomness import comparable
 from sfumato.core.schema import UNITS, Role
 from sfumato.core.words import percent
 from sfumato.methods.formulas.dependence import (
@@ -204,17 +205,15 @@ class _Search:
         self.columns = columns
         self.k = k
         # Released rows that are looked at: all, or one of each person.
+        order = _order_of_records(pair)
         person = pair.original.schema.person
         if person is None:
-            self.rows = np.arange(len(pair.released), dtype=np.int64)
+            self.rows = order
         else:
-            persons = pair.original.encoded(person).narrow[pair.rows]
-            first_rows = np.unique(persons, return_index=True)[1]
-            self.rows = np.sort(first_rows).astype(np.int64)
-        if len(self.rows) == len(pair.released):
-            self.origin = pair.rows
-        else:
-            self.origin = pair.rows[self.rows]
+            persons = pair.original.encoded(person).narrow[pair.rows[order]]
+            first_places = np.unique(persons, return_index=True)[1]
+            self.rows = order[np.sort(first_places)]
+        self.origin = pair.rows[self.rows]
         self.records = len(self.rows)
         # Seeded by the number of records alone: the same sample for the same table, on every
         # machine.
@@ -736,6 +735,25 @@ def _neighbours(released: Numbers) -> tuple[Codes, Codes]:
     positions = (left + right) // 2
     neighbours = positions[:, None] + np.arange(-1, 2)[None, :]
     return (test_rows, order[np.clip(neighbours, 0, len(order) - 1)])
+
+
+def _order_of_records(pair: TablePair) -> Codes:
+    """Released rows in an order that follows from what they and their originals say, not from how
+    they came in: a table whose rows are shuffled is judged alike.
+
+    Samples, halves and permutations go by position. Of more than SAMPLE rows the order is that of
+    the file: sorting all of them would cost more than the comparison.
+    """
+    records = len(pair.released)
+    if records > SAMPLE:
+        return np.arange(records, dtype=np.int64)
+    keys = {}
+    for name in sorted(pair.original.columns):
+        keys[f"original {name}"] = comparable(pair.original.column(name)).gather(pair.rows)
+    for name in sorted(pair.released.columns):
+        keys[f"released {name}"] = comparable(pair.released.column(name))
+    positions = pl.DataFrame(keys).select(pl.arg_sort_by(list(keys), nulls_last=True))
+    return positions.to_series().to_numpy().astype(np.int64)
 
 
 def _sample_records(rng: np.random.Generator, records: int, limit: int) -> Codes:
