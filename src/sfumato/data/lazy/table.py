@@ -300,7 +300,13 @@ class LazyTable(Described):
         """The type of a column: that of the files, whatever the engine makes of it."""
         file_type = types_of_files(self.source).get(name)
         if file_type is None:
-            return super().type_of_column(name)
+            engine_type = super().type_of_column(name)
+            # A type that narwhals has no name for, such as TIME_NS of DuckDB: the one that the
+            # column has when its rows come to us.
+            types_of = getattr(self.engine, "types_of", None)
+            if engine_type != nw.Unknown or types_of is None:
+                return engine_type
+            file_type = types_of(self.frame.to_native())[name]
         return nw.from_native(pl.Series(name, [], dtype=file_type), series_only=True).dtype
 
     @property
