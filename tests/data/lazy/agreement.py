@@ -49,6 +49,7 @@ NO_ENGINE = (
     "all records at once",
     "combinations of values",
     "needs the rows of",
+    "which spark does not read",
 )
 """What only engines refuse, and may."""
 

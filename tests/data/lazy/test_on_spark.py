@@ -452,3 +452,11 @@ def test_a_release_of_spark_is_published_and_verified(people: Any, tmp_path: Pat
     release = sf.anonymize(described(sf.read(people)), MEET, RECIPES["global"], seed=5)
     release.write(tmp_path / "out")
     assert sf.verify(tmp_path / "out" / "share").holds
+
+
+def test_times_of_day_are_refused_by_position(session: Any, tmp_path: Path) -> None:
+    file = tmp_path / "visits.parquet"
+    people = pl.DataFrame({"age": [30, 40], "seen": [8, 9]})
+    people.with_columns(pl.col("seen").cast(pl.Time)).write_parquet(file)
+    with pytest.raises(UnreadableInput, match="column number 2 holds times of day"):
+        on_spark.opened([file], memory=1 << 30)

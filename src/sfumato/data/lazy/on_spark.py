@@ -169,12 +169,15 @@ def _parquet(session: Any, parts: Sequence[Path]) -> Any:
     types = pl.read_parquet_schema(parts[0])
     names = list(types)
     for number, dtype in enumerate(types.values(), start=1):
-        if dtype == pl.Datetime("ns") or (
-            isinstance(dtype, pl.Datetime) and dtype.time_unit == "ns"
-        ):
+        if isinstance(dtype, pl.Datetime) and dtype.time_unit == "ns":
             raise UnreadableInput(
                 f"column number {number} holds nanoseconds, which {name} does not read: write "
                 "microseconds, or use --engine polars or duckdb"
+            )
+        if dtype == pl.Time:
+            raise UnreadableInput(
+                f"column number {number} holds times of day, which {name} does not read: write "
+                "them as text, or use --engine polars or duckdb"
             )
     if session.conf.get("spark.sql.caseSensitive") != "true":
         require_names(name, [""] * len(names), names)
