@@ -30,7 +30,7 @@ def test_the_shared_report_says_renumbered(tmp_path):
     page = (folder / "share" / "report.html").read_text(encoding="utf-8")
     assert (
         RENUMBERED in page
-        and "can no longer be linked" in page
+        and "in other classes people have other numbers" in page
         and page.count("released unchanged") == 2
     )
     assert sf.verify(folder / "share").holds

@@ -77,7 +77,8 @@ def test_nothing_changes_where_nobody_asks(tmp_path: Path) -> None:
         (["run", "a.parquet", "--engine", "memory"], "--engine polars or --engine duckdb"),
         (["run", "a.parquet", "--engine", "polars"], "--engine duckdb, which spills"),
         (["run", "a.parquet", "--engine=duckdb"], "round the finest"),
-        (["profile", "a.parquet"], "End other programs"),
+        (["profile", "a.parquet"], "--engine polars or --engine duckdb"),
+        (["table", "a.parquet", "age"], "End other programs"),
     ],
 )
 def test_lack_of_memory_names_what_to_do(

@@ -79,7 +79,7 @@ def test_folders_of_other_columns_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UnreadableInput, match="other columns"):
         find_parts(folder, {})
     files = sorted(in_folders(tmp_path / "two", ["y=1/age=2"]).rglob("*.parquet"))
-    with pytest.raises(UnreadableInput, match="write the table anew in one way"):
+    with pytest.raises(UnreadableInput, match="write the whole table in one way"):
         columns_of_folders(files, tmp_path / "two", FRAME.columns)
 
 

@@ -123,7 +123,7 @@ def test_rows_are_not_taken_for_people(people, words):
 
 def test_nothing_is_people_where_no_name_says_so():
     days = pl.DataFrame({"day": [f"2024-01-{i:02d}" for i in range(1, 29)], "rain": range(28)})
-    with pytest.raises(SchemaError, match="no table can be told to be that of the people"):
+    with pytest.raises(SchemaError, match="which table holds the people is unclear"):
         sf.profile({"weather": days, "more": days.rename({"rain": "sun"})})
 
 

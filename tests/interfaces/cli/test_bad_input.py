@@ -155,7 +155,10 @@ def test_unreadable_input(target, sfumato, tmp_path):
     if target == "unreadable recipe":
         assert sfumato("run", data, "-r", tmp_path / "no.yaml", "-o", tmp_path / "out").code == 2
         return
-    source = tmp_path if target == "a directory" else tmp_path / "absent.csv"
+    source = tmp_path / "absent.csv"
+    if target == "a directory":
+        source = tmp_path / "empty"
+        source.mkdir()
     done = sfumato("run", source, "-r", file, "-o", tmp_path / "out")
     assert done.code == 5 and done.err.startswith("error:")
 

@@ -35,7 +35,16 @@ OWN = {
     "attack": {"original", "recipe", "people", "engine", "sign", "certify"},
     "evaluate": {"recipe", "people", "engine", "certify", "sign"},
     "compare": {"output", "risk", "utility", "force", "pictures", "engine", "table"},
-    "check": {"sql", "table", "engine", "generalisation_of", "max_suppressed"},
+    "check": {
+        "sql",
+        "table",
+        "engine",
+        "generalisation_of",
+        "max_suppressed",
+        "diff",
+        "junit",
+        "sarif",
+    },
     "verify": {"people", "table", "engine"},
 }
 OF_THE_INTRUDER = {"intruder", "knows", "rename", "by", "population", "aux", "others"}

@@ -468,12 +468,12 @@ def _kind(schema: Fields) -> str:
     """A type in a few words.
 
     >>> _kind({"anyOf": [{"enum": ["csv", "excel"]}, {"type": "null"}]}), _kind({"type": "number"})
-    ('csv, excel or nothing', 'number')
+    ('csv or excel or nothing', 'number')
     """
     if "anyOf" in schema:
         return " or ".join(_kind(part) for part in schema["anyOf"])
     if "enum" in schema:
-        return ", ".join(map(str, schema["enum"]))
+        return join_words(map(str, schema["enum"]), "or")
     if "const" in schema:
         return str(schema["const"])
     kind = str(schema.get("type", "anything"))
