@@ -471,7 +471,7 @@ def _kind(schema: Fields) -> str:
     ('csv or excel or nothing', 'number')
     """
     if "anyOf" in schema:
-        return " or ".join(_kind(part) for part in schema["anyOf"])
+        return join_words((_kind(part) for part in schema["anyOf"]), "or")
     if "enum" in schema:
         return join_words(map(str, schema["enum"]), "or")
     if "const" in schema:
