@@ -17,7 +17,7 @@ HERE = """() => {
   const one = document.activeElement;
   return [one?.dataset.key, one?.id, one?.getAttribute("href"), one?.type].filter((name) => name);
 }"""
-MOST_TABS = 55
+MOST_TABS = 60
 """What the whole job may take; the first stop of every page skips to the work."""
 
 
