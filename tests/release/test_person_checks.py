@@ -190,4 +190,4 @@ def test_words_have_no_place_in_a_verdict(share, word):
 
 def test_a_plan_in_one_of_several_tables_tells_a_level_of_every_quasi_identifier(share):
     sealed_again(share, lambda said: in_plan(said, "people")["levels"].pop("age"))
-    assert "tells no level of" in failing(share)["steps"]
+    assert "names no level of" in failing(share)["steps"]

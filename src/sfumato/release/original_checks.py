@@ -196,7 +196,9 @@ def fields_against_original(certificate: Fields, shared: SharedFolder, original:
 
 def _certificate_again(certificate: Fields, original: Original) -> Document:
     """The certificate of the release made again, without what is sealed or tried again apart."""
-    release, salt = original.replayed.release, (original.lock or {})["salt"]
+    # Everything is measured on the values that the files hold.
+    release = original.as_file_holds(original.replayed.release)
+    salt = (original.lock or {})["salt"]
     fields = original.certificate_of(release, salt)
     if certificate.get("utility"):  # a measure may be left out, which says less
         measures = plain_json(measured_utility(release, certificate["utility"]))
