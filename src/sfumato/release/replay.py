@@ -144,7 +144,7 @@ class Original:
         return Replayed("holds" if is_equal else "fails", words, release)
 
     def as_file_holds(self, release: Any) -> Any:
-        """A release made again, with the values that its files hold."""
+        """A repeated release, with the values that its files hold."""
         return release
 
     def certificate_of(self, release: Any, salt: str) -> Document:
@@ -185,7 +185,7 @@ class TableOriginal(Original):
         return Replayed("holds", words, release, in_order)
 
     def as_file_holds(self, release: Any) -> Any:
-        """A release made again, with the values that its file holds: a format may write some as
+        """A repeated release, with the values that its file holds: a format may write some as
         missing.
         """
         if in_parts(self.shared.certificate):
