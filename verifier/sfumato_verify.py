@@ -367,9 +367,12 @@ def csv_columns(file: Path, form: Document) -> dict[str, list[Any]]:
         if not (isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()):
             raise Unreadable("its delimiter is none")
         refuse_stray_signs(text, delimiter)
-        csv.field_size_limit(2**31 - 1)
         lines = io.StringIO(text.lstrip("\r\n"), newline="")
-        records = list(csv.reader(lines, delimiter=delimiter, strict=True))
+        limit = csv.field_size_limit(2**31 - 1)  # of the whole process, so it is put back
+        try:
+            records = list(csv.reader(lines, delimiter=delimiter, strict=True))
+        finally:
+            csv.field_size_limit(limit)
     except (LookupError, UnicodeError, csv.Error):
         raise Unreadable("its encoding or its quotes are broken") from None
     if not records or "\0" in text:

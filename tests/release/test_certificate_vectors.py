@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import csv
 import json
 import runpy
 import shutil
@@ -222,3 +223,12 @@ def test_the_published_schema_is_that_of_the_model():
     tool = runpy.run_path(str(ROOT / "tools" / "certificate_schema.py"))
     text = (PAGES / "certificate.schema.json").read_text("utf-8")
     assert tool["schema"]() == text, "run python tools/certificate_schema.py"
+
+
+def test_the_small_checker_leaves_limits_of_the_process(tmp_path):
+    limit = csv.field_size_limit()
+    file = tmp_path / "data.csv"
+    file.write_text("age,note\n30," + "x" * (limit + 1) + "\n", "utf-8")
+    columns = sfumato_verify.csv_columns(file, {"types": {}})
+    assert len(columns["note"][0]) == limit + 1
+    assert csv.field_size_limit() == limit
