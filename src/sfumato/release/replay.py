@@ -143,7 +143,7 @@ class Original:
         is_equal, words = _compare_files(release, self.shared.certificate)
         return Replayed("holds" if is_equal else "fails", words, release)
 
-    def as_file_holds(self, release: Any) -> Any:
+    def as_file_holds(self, release: Release) -> Release:
         """A repeated release, with the values that its files hold."""
         return release
 
@@ -184,13 +184,15 @@ class TableOriginal(Original):
         in_order = _is_in_order(release, released, certificate)
         return Replayed("holds", words, release, in_order)
 
-    def as_file_holds(self, release: Any) -> Any:
+    def as_file_holds(self, release: Any) -> Release:
         """A repeated release, with the values that its file holds: a format may write some as
         missing.
         """
-        if in_parts(self.shared.certificate):
-            return release
-        return as_it_stands(release, self.shared.released, self.shared.certificate["data"])
+        released: Release = release
+        if not in_parts(self.shared.certificate):
+            data_section = self.shared.certificate["data"]
+            released = as_it_stands(release, self.shared.released, data_section)
+        return released
 
     def certificate_of(self, release: Any, salt: str) -> Document:
         """The certificate that a release made again would get."""
