@@ -58,7 +58,7 @@ COMMITTED = {"salt", *INPUT}
 STRINGS = "xl/sharedStrings.xml"
 SPREADSHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+(?:[eE][+-]?\d+)?(?![\w.])")
-SECONDS = re.compile(r"\b\d+(?:\.\d+)? s\b")
+SECONDS = re.compile(r"(?:<|&lt;)?\b\d+(?:\.\d+)? s\b")
 BLOB = re.compile(r"X'(789C[0-9A-F]*)'")
 DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
 
